@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# The verbs of this house; a bare `make` lists them.
+
+PYTHON := .venv/bin/python
+RUN := .venv/bin
+
+.PHONY: help
+help: ## List the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Set up, check every example site, and show the plan of one
+	@bin/setup
+	@bin/demo
+
+.PHONY: test
+test: setup-dev lint ## Set up and run every check and every test
+	$(RUN)/pytest tests
+
+.PHONY: check
+check: setup-dev lint ## Format, lint, types, layers, spelling, unit and golden tests (under a minute)
+	$(RUN)/pytest tests/unit tests/golden
+
+.PHONY: lint
+lint: setup-dev
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+	$(RUN)/codespell
+	@if cargo fmt --version >/dev/null 2>&1; then cargo fmt --check --manifest-path native/Cargo.toml; \
+	else echo "rustfmt is not installed: the format of native/ was not checked"; fi
+
+.PHONY: format
+format: setup-dev ## Format the code and mend what the linter can
+	$(RUN)/ruff check --fix .
+	$(RUN)/ruff format .
+
+.PHONY: golden
+golden: setup-dev ## Write the golden files anew (look at the diff before you commit it)
+	$(RUN)/pytest tests/golden --regen
+
+.PHONY: docs
+docs: setup-dev ## Write the generated part of docs/reference anew
+	$(PYTHON) docs/generate.py
+
+.PHONY: fuzz
+fuzz: setup-dev ## Mutate valid sites 100,000 times; none may end in a traceback
+	$(PYTHON) tests/fuzz.py 100000
+
+.PHONY: bench
+bench: setup-dev ## Measure against named baselines
+	$(PYTHON) benchmarks/check_site.py
+
+.PHONY: setup-dev
+setup-dev:
+	@bin/setup --dev
