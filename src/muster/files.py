@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing files so that nothing is ever half-written or lost: temporary name, fsync, rename."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from muster.errors import cannot
+
+
+def save_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Replace a file as a whole; readers see the old content or the new, nothing between."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise cannot("write", path, error) from error
+
+
+def save_new_file(path: Path, data: bytes, *, mode: int = 0o644) -> bool:
+    """Write a file that must not exist yet; False, and nothing touched, when it does."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    save_file(temporary, data, mode=mode)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise cannot("write", path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+    return True
+
+
+def back_up(path: Path) -> Path:
+    """Keep a copy of a file beside it, under a name that was free, with its mode."""
+    number = 0
+    while True:
+        name = path.with_name(f"{path.name}.bak" if number == 0 else f"{path.name}.bak.{number}")
+        try:
+            data, mode = path.read_bytes(), path.stat().st_mode & 0o777
+        except OSError as error:
+            raise cannot("read", path, error) from error
+        if save_new_file(name, data, mode=mode):
+            return name
+        number += 1
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

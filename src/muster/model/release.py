@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which release is installed: an image that lists all others by digest."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+DEFAULT_VERSION: Final = "4.22.0"
+RELEASE_REPOSITORY: Final = "quay.io/openshift-release-dev/ocp-release"
+CONTENT_REPOSITORY: Final = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
+
+RPM_ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64", "ppc64le": "ppc64le", "s390x": "s390x"}
+"""What an architecture is called in media and manifests, by its name in install-config.yaml."""
+
+
+def default_release_image(architecture: str) -> str:
+    """The release that this version of Muster installs when no other is named."""
+    return f"{RELEASE_REPOSITORY}:{DEFAULT_VERSION}-{RPM_ARCHITECTURES.get(architecture, architecture)}"
+
+
+def repository_of(image: str) -> str:
+    """An image's name without tag and digest."""
+    name = image.partition("@")[0]
+    head, slash, tail = name.rpartition("/")
+    return f"{head}{slash}{tail.partition(':')[0]}"
+
+
+def version_of(image: str) -> str:
+    """The version that a tag names, or the default's when the image is named by digest."""
+    tag = image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+    match = re.match(r"\d+(?:\.\d+)+(?:-(?:rc|ec|fc)\.\d+)?", tag)
+    return match[0] if match else tag or DEFAULT_VERSION

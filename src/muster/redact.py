@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes secrets out of text before anybody sees it: messages, logs, excerpts, crash files.
+
+It works on bare text, so that it also holds for files that cannot be parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+MASK: Final = "••••"
+
+_HIDDEN: Final = r"pullsecret|password|passwd|secret|token|dockerconfigjson|\bauth"
+_SECRET_KEY: Final = re.compile(
+    rf"""^(?P<indent>[\s-]*)["']?(?P<key>[\w.-]*(?:{_HIDDEN})[\w.-]*)["']?\s*:(?P<rest>.*)$""",
+    re.IGNORECASE,
+)
+_INLINE: Final = re.compile(
+    r"""(["']?(?:auth|password|identitytoken|registrytoken|token|pullSecret)["']?\s*:\s*)"""
+    r"""("[^"]*"?|'[^']*'?|[^,}\s]+)""",
+    re.IGNORECASE,
+)
+_URL_LOGIN: Final = re.compile(r"(\w+://)[^/@\s'\"]+@")
+_PROXY_LOGIN: Final = re.compile(r"""(proxy["']?\s*:\s*["']?(?:\w+://)?)\S*@""", re.IGNORECASE)
+"""The login of a proxy whose URL is not written well; its password may hold any character."""
+_PROXY_NO_PORT: Final = re.compile(
+    r"""(proxy["']?\s*:\s*["']?\w+://[^\s/:@\[]*:)(?!\d+(?:[/\s"']|\Z))[^\s/@]+""", re.IGNORECASE
+)
+"""The same without its end: what stands where a port should may be a password."""
+_PRIVATE_BODY: Final = re.compile(r"b3BlbnNzaC1rZXktdjE[\w+/=]*")
+"""A private key of OpenSSH without its first line."""
+_PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END|\Z)", re.DOTALL)
+_PRIVATE_BEGIN: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_NOT_SECRET: Final = frozenset(("pullsecretref", "secretref", "secretname", "tokenref"))
+_SECRET_FLAGS: Final = ("--key", "--master", "--password", "--token", "--pull-secret")
+
+
+def redact(text: str) -> str:
+    """A text without what looks like a login, a token or a private key."""
+    text = _PROXY_LOGIN.sub(rf"\1{MASK}@", text)
+    text = _PROXY_NO_PORT.sub(rf"\1{MASK}", text)
+    text = _URL_LOGIN.sub(rf"\1{MASK}@", text)
+    text = _INLINE.sub(rf"\1{MASK}", text)
+    text = _PRIVATE_BODY.sub(MASK, text)
+    return _PRIVATE_KEY.sub(rf"\1{MASK}\2", text)
+
+
+def redact_arguments(arguments: Sequence[str]) -> list[str]:
+    """A command line without the values of flags that take secrets."""
+    shown: list[str] = []
+    hide = False
+    for argument in arguments:
+        flag, equals, _ = argument.partition("=")
+        if hide:
+            shown.append(MASK)
+            hide = False
+        elif flag in _SECRET_FLAGS:
+            shown.append(f"{flag}={MASK}" if equals else flag)
+            hide = not equals
+        else:
+            shown.append(redact(argument))
+    return shown
+
+
+def masked_lines(text: str) -> dict[int, str]:
+    """The lines of a file that may not be shown as they are, by number (from 1)."""
+    masked: dict[int, str] = {}
+    inside: int | None = None
+    private = False
+    for number, line in enumerate(text.split("\n"), start=1):
+        indent = len(line) - len(line.lstrip(" -"))
+        if inside is not None and line.strip() and indent <= inside and not private:
+            inside = None
+        match = _SECRET_KEY.match(line)
+        if private or (inside is not None and line.strip()):
+            masked[number] = line[:indent] + MASK
+            private = private and "-----END" not in line
+        elif match and match["key"].lower() not in _NOT_SECRET:
+            inside = len(match["indent"])
+            if match["rest"].strip():
+                masked[number] = line[: match.start("rest")] + " " + MASK
+        elif _PRIVATE_BEGIN.search(line):
+            private = "-----END" not in line
+            masked[number] = line[:indent] + MASK
+        elif (shown := redact(line)) != line:
+            masked[number] = shown
+    return masked

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No secret is ever shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from muster.redact import masked_lines, redact, redact_arguments
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'pullSecret: \'{{"auths": {{"r.example.com": {{"auth": "{SECRET}"}}}}}}\'',
+        f"  password: {SECRET}",
+        f"- password: '{SECRET}'",
+        f'"password": "{SECRET}",',
+        f"httpProxy: http://user:{SECRET}@proxy.example.com:3128",
+        f"pullSecret: |\n  {{\n    {SECRET}\n  }}\nnext: 1",
+        f"stringData:\n  .dockerconfigjson: |\n    {SECRET}\n",
+        f"key: |\n  -----BEGIN RSA PRIVATE KEY-----\n  {SECRET}\n  -----END RSA PRIVATE KEY-----\n",
+        f"bmc: {{username: admin, password: {SECRET}}}",
+        f"pullSecret:\n\n  {SECRET}\n",
+        f"identitytoken: {SECRET}",
+    ],
+)
+def test_lines_with_secrets_are_masked(text: str) -> None:
+    masked = masked_lines(text)
+    shown = "\n".join(masked.get(number, line) for number, line in enumerate(text.split("\n"), start=1))
+    assert SECRET not in shown
+
+
+def test_other_lines_are_not_touched() -> None:
+    text = "pullSecret: x\nsshKey: ssh-rsa AAAA\npullSecretRef:\n  name: n\nmirrors:\n- a.example.com\n"
+    assert set(masked_lines(text)) == {1}
+
+
+def test_arguments() -> None:
+    shown = redact_arguments(["gather", "--key", SECRET, f"--password={SECRET}", "--dir", "x"])
+    assert shown == ["gather", "--key", "••••", "--password=••••", "--dir", "x"]
+
+
+def test_messages() -> None:
+    assert SECRET not in redact(f"cannot reach https://me:{SECRET}@r.example.com/v2")
+    assert redact("plain words: 42") == "plain words: 42"
