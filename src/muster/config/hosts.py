@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machines of a site, wherever they are described: one list, in one form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from muster.config.bind import Binder
+from muster.config.network import read_network
+from muster.model.agent_config import AgentConfig
+from muster.model.host import Host, Interface
+from muster.model.install_config import InstallConfig
+from muster.model.manifests import NMStateConfig
+from muster.model.nmstate import InterfaceType, NMState
+from muster.model.nodes_config import NodesConfig
+from muster.model.platform.baremetal import BareMetalHost
+from muster.model.problem import Place, Problem, problem
+from muster.model.schema import Items
+from muster.model.site import Manifests, SiteHost
+from muster.model.tree import Map, Node, to_plain
+
+
+def collect_hosts(
+    install: InstallConfig | None,
+    agent: AgentConfig | None,
+    manifests: Manifests | None,
+    nodes: NodesConfig | None,
+    problems: list[Problem],
+) -> tuple[SiteHost, ...]:
+    """The hosts of agent-config.yaml, else of install-config.yaml, else of the manifests."""
+    hosts: list[Host] = list(agent.hosts) if agent else []
+    baremetal = install.platform.baremetal if install and install.platform else None
+    if baremetal and baremetal.hosts and hosts:
+        problems.append(problem("hosts-twice", Place.of_key(baremetal.at("hosts"))))
+    elif baremetal and not hosts:
+        hosts = [_from_baremetal(host) for host in baremetal.hosts]
+    if manifests is not None:
+        hosts = _with_networks(hosts, manifests.nmstate_configs, problems)
+    if not hosts and nodes is not None:
+        hosts = list(nodes.hosts)
+    return tuple(_site_host(index, host, problems) for index, host in enumerate(hosts))
+
+
+def _site_host(index: int, host: Host, problems: list[Problem]) -> SiteHost:
+    if host.network_config is None:
+        return SiteHost(index, host)
+    network, keyfiles = read_network(host.network_config, problems)
+    return SiteHost(index, host, network, keyfiles)
+
+
+def _from_baremetal(host: BareMetalHost) -> Host:
+    """A host of install-config.yaml, as agent-config.yaml would have it."""
+    names = {"name": "hostname", "boot_mac_address": "interfaces"}
+    for name in ("role", "root_device_hints", "network_config", "bmc"):
+        names[name] = name
+    cards = _cards(host)
+    return Host(
+        node=host.node,
+        places={new: host.at(old) for old, new in names.items() if host.has(old)},
+        hostname=host.name,
+        role=host.role,
+        interfaces=Items(tuple(cards), tuple(each.node for each in cards)),
+        root_device_hints=host.root_device_hints,
+        network_config=host.network_config,
+        bmc=host.bmc,
+    )
+
+
+def _cards(host: BareMetalHost) -> list[Interface]:
+    """The cards that the network gives a MAC address to, else the one that the host boots from."""
+    found: list[Interface] = []
+    if isinstance(host.network_config, Map):
+        network = Binder(partial=True).bind(NMState, host.network_config) or NMState()
+        for entry in network.interfaces:
+            if entry.name and entry.mac_address and entry.type in (None, InterfaceType.ETHERNET):
+                places = {"name": entry.at("name"), "mac_address": entry.at("mac_address")}
+                found.append(_card(entry.name, entry.mac_address, entry.node, places))
+    if not found and host.boot_mac_address:
+        at = host.at("boot_mac_address")
+        found.append(_card("boot", host.boot_mac_address, at, {"mac_address": at}))
+    return found
+
+
+def _card(name: str, mac_address: str, node: Node, places: dict[str, Node]) -> Interface:
+    return Interface(name=name, mac_address=mac_address, node=node, places=places)
+
+
+def _with_networks(
+    hosts: list[Host], configs: tuple[NMStateConfig, ...], problems: list[Problem]
+) -> list[Host]:
+    """Add what nmstateconfig.yaml says to the hosts with the same cards, or make hosts of it."""
+    found = list(hosts)
+    for config in configs:
+        spec = config.spec
+        if spec is None:
+            continue
+        macs = {interface.mac_address for interface in spec.interfaces}
+        index = next(
+            (i for i, host in enumerate(hosts) if macs & {card.mac_address for card in host.interfaces}), None
+        )
+        if index is None:
+            places = {"interfaces": spec.at("interfaces"), "network_config": spec.at("config")}
+            host = Host(node=spec.node, places=places, interfaces=spec.interfaces, network_config=spec.config)
+            found.append(host)
+            continue
+        ours = hosts[index].network_config
+        if ours is not None and (spec.config is None or to_plain(ours) != to_plain(spec.config)):
+            at = hosts[index].at("network_config")
+            line = Place.of(spec.node).position[0]
+            problems.append(problem("network-twice", Place.of_key(at), file=spec.node.source.name, line=line))
+        places = {**found[index].places, "network_config": spec.at("config")}
+        found[index] = replace(found[index], network_config=spec.config, places=places)
+    return found

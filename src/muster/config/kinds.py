@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which file holds which model: the one table that reading, explaining and schemas share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from muster.model.agent_config import AgentConfig
+from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
+from muster.model.install_config import InstallConfig
+from muster.model.manifests import (
+    AgentClusterInstall,
+    ClusterDeployment,
+    ClusterImageSet,
+    InfraEnv,
+    NMStateConfig,
+    PullSecret,
+)
+from muster.model.nodes_config import NodesConfig
+from muster.model.schema import Model
+
+MANIFESTS_DIR: Final = "cluster-manifests"
+MIRROR_DIR: Final = "mirror"
+EXTRA_DIR: Final = "openshift"
+TOP_FILES: Final[Mapping[str, type[Model]]] = {
+    "install-config.yaml": InstallConfig,
+    "agent-config.yaml": AgentConfig,
+    "image-based-installation-config.yaml": ImageBasedInstallationConfig,
+    "image-based-config.yaml": ImageBasedConfig,
+    "nodes-config.yaml": NodesConfig,
+}
+MANIFEST_FILES: Final[Mapping[str, type[Model]]] = {
+    "pull-secret.yaml": PullSecret,
+    "infraenv.yaml": InfraEnv,
+    "nmstateconfig.yaml": NMStateConfig,
+    "agent-cluster-install.yaml": AgentClusterInstall,
+    "cluster-deployment.yaml": ClusterDeployment,
+    "cluster-image-set.yaml": ClusterImageSet,
+}
+KINDS: Final[Mapping[str, tuple[str, type[Model]]]] = {
+    **{name.removesuffix(".yaml"): (name, model) for name, model in TOP_FILES.items()},
+    **{
+        name.removesuffix(".yaml"): (f"{MANIFESTS_DIR}/{name}", model)
+        for name, model in MANIFEST_FILES.items()
+    },
+}
+"""Every kind of file by its short name: its path in a site's directory, and its model."""

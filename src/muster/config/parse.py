@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text → tree: YAML read event by event, with a place for every value and limits for hostile input."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+from yaml._yaml import CParser
+
+from muster.model.problem import Edit, Place, Problem, problem
+from muster.model.tree import Map, Node, Scalar, Sequence, Source
+
+MAX_DEPTH: Final = 64
+MAX_NODES: Final = 2_000_000
+_MERGE: Final = "<<"
+
+
+class _Stop(Exception):
+    """The rest of the file cannot be read."""
+
+
+@dataclass
+class _Open:
+    """A collection whose end was not met yet."""
+
+    node: Map | Sequence
+    weight_before: int
+    key: Scalar | None = None
+    merges: list[Node] = field(default_factory=list)
+
+
+def parse_yaml(source: Source) -> tuple[list[Node], list[Problem]]:
+    """The documents of a file, and what is wrong with its text."""
+    repaired, problems = _repair_text(source)
+    reader = _Reader(source, problems)
+    try:
+        reader.read(CParser(repaired))
+    except _Stop:
+        pass
+    except yaml.reader.ReaderError as error:
+        at = _place_of_character(source, error)
+        problems.append(problem("bad-character", at, code=f"U+{ord(source.text[at.start]):04X}"))
+    except yaml.MarkedYAMLError as error:
+        # A tab stands for any number of spaces, so what follows one says nothing about the file.
+        if not any(found.rule.slug == "tab-indent" for found in problems):
+            problems.append(_syntax_problem(source, error))
+    return reader.documents, problems
+
+
+class _Reader:
+    """Builds the tree without recursion, so that depth is a limit of ours and not of the stack."""
+
+    def __init__(self, source: Source, problems: list[Problem]) -> None:
+        self.source = source
+        self.problems = problems
+        self.documents: list[Node] = []
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, tuple[Node, int]] = {}
+        self._weight = 0
+
+    def read(self, parser: Any) -> None:
+        """Consume all events of a parser."""
+        while (event := parser.get_event()) is not None:
+            kind = type(event)
+            if kind is yaml.ScalarEvent:
+                self._scalar(event)
+            elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                self._begin(event)
+            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                self._finish(event)
+            elif kind is yaml.AliasEvent:
+                self._alias(event)
+            elif kind is yaml.DocumentStartEvent:
+                self._anchors.clear()
+
+    def _scalar(self, event: Any) -> None:
+        node = Scalar(
+            self.source, event.start_mark.index, event.end_mark.index, event.value, plain=not event.style
+        )
+        self._check_tag(event, node)
+        if event.anchor or event.tag:
+            _skip_properties(node)
+        if event.anchor:
+            self._anchors[event.anchor] = (node, 1)
+        self._add(node, 1)
+
+    def _begin(self, event: Any) -> None:
+        kind = Map if type(event) is yaml.MappingStartEvent else Sequence
+        node = kind(self.source, event.start_mark.index, flow=bool(event.flow_style))
+        self._check_tag(event, node)
+        if len(self._stack) >= MAX_DEPTH:
+            self.problems.append(problem("too-deep", node, limit=MAX_DEPTH))
+            raise _Stop
+        if event.anchor:
+            # A collection may be named inside itself; -1 marks it as still open.
+            self._anchors[event.anchor] = (node, -1)
+        self._stack.append(_Open(node, self._weight))
+
+    def _finish(self, event: Any) -> None:
+        done = self._stack.pop()
+        done.node.end = event.end_mark.index
+        if isinstance(done.node, Map):
+            self._merge(done)
+        weight = self._weight - done.weight_before + 1
+        for anchor, (node, known) in self._anchors.items():
+            if node is done.node and known < 0:
+                self._anchors[anchor] = (node, weight)
+        self._add(done.node, 1)
+
+    def _alias(self, event: Any) -> None:
+        at = Place(self.source, event.start_mark.index, event.end_mark.index)
+        target, weight = self._anchors.get(event.anchor, (None, 0))
+        if target is None:
+            self.problems.append(problem("unknown-alias", at, name=event.anchor))
+            raise _Stop
+        if weight < 0:
+            self.problems.append(problem("recursive-alias", at, name=event.anchor))
+            raise _Stop
+        self._add(_copy(target, at), weight)
+
+    def _add(self, node: Node, weight: int) -> None:
+        self._weight += weight
+        if self._weight > MAX_NODES:
+            self.problems.append(problem("alias-bomb", node, limit=f"{MAX_NODES:,}"))
+            raise _Stop
+        if not self._stack:
+            self.documents.append(node)
+            return
+        top = self._stack[-1]
+        if isinstance(top.node, Sequence):
+            top.node.items.append(node)
+        elif top.key is None:
+            top.key = self._as_key(node)
+        else:
+            key, top.key = top.key, None
+            self._put(top, key, node)
+
+    def _as_key(self, node: Node) -> Scalar:
+        if isinstance(node, Scalar) and not node.is_null:
+            return node
+        self.problems.append(problem("non-string-key", node))
+        return Scalar(node.source, node.start, node.end, "", plain=True)
+
+    def _put(self, top: _Open, key: Scalar, node: Node) -> None:
+        assert isinstance(top.node, Map)
+        if key.is_null:
+            return
+        if key.plain and key.text == _MERGE:
+            top.merges.append(node)
+            return
+        first = top.node.items.get(key.text)
+        if first is not None:
+            line = Place.of_key(first).position[0]
+            self.problems.append(problem("duplicate-key", key, key=key.text, first=line))
+            return
+        node.key = key
+        top.node.items[key.text] = node
+
+    def _merge(self, done: _Open) -> None:
+        """``<<: *defaults``: what the mapping does not say itself, it takes from there."""
+        assert isinstance(done.node, Map)
+        for merged in done.merges:
+            parts = merged.items if isinstance(merged, Sequence) else [merged]
+            for part in parts:
+                if not isinstance(part, Map):
+                    self.problems.append(problem("bad-merge", part))
+                    continue
+                for key, node in part.items.items():
+                    done.node.items.setdefault(key, node)
+
+    def _check_tag(self, event: Any, node: Node) -> None:
+        tag = event.tag
+        if tag and tag not in _KNOWN_TAGS:
+            self.problems.append(problem("unknown-tag", node, tag=tag.replace("tag:yaml.org,2002:", "!!")))
+        elif tag == _STRING_TAG and isinstance(node, Scalar):
+            node.plain = False
+
+
+_STRING_TAG: Final = "tag:yaml.org,2002:str"
+_KNOWN_TAGS: Final = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "bool", "float", "null", "map", "seq")
+) | {"!"}
+_PROPERTIES: Final = re.compile(r"(?:[&!]\S*\s+)*")
+
+
+def _skip_properties(node: Scalar) -> None:
+    """An anchor or a tag is not part of the value that it stands before."""
+    match = _PROPERTIES.match(node.source.text, node.start, node.end)
+    if match:
+        node.start = match.end()
+
+
+def _copy(node: Node, at: Place) -> Node:
+    """The value that an alias stands for, at the alias's own place (its parts keep theirs)."""
+    made: Node
+    match node:
+        case Scalar():
+            return Scalar(at.source, at.start, at.end, node.text, plain=node.plain)
+        case Map():
+            mapping = Map(at.source, at.start, flow=True)
+            mapping.items = node.items
+            made = mapping
+        case Sequence():
+            sequence = Sequence(at.source, at.start, flow=True)
+            sequence.items = node.items
+            made = sequence
+        case _:
+            raise TypeError(node)
+    made.end = at.end
+    return made
+
+
+# What people write often enough to be worth more than "did not find expected key". Each is read as if
+# it were repaired, over the same number of characters, so that every other place stays true.
+_DOUBLED_QUOTES: Final = re.compile(
+    r"^([ ]*(?:- )?[\w.-]+:[ ]+)''([^'\n]*[^'\s][^'\n]*)''[ \t]*(?=\r?$)", re.MULTILINE
+)
+_TAB_INDENT: Final = re.compile(r"^[ ]*\t[ \t]*(?=\S)", re.MULTILINE)
+
+
+def _repair_text(source: Source) -> tuple[str, list[Problem]]:
+    text = source.text
+    problems = []
+    for match in _DOUBLED_QUOTES.finditer(text):
+        head, body = match.groups()
+        start, end = match.end(1), match.end(1) + len(body) + 4
+        edits = (Edit(source, start, end, f"'{body}'"),)
+        key = head.strip(" -:")
+        problems.append(problem("doubled-quotes", Place(source, start, start + 2), key=key, edits=edits))
+    if problems:
+        text = _DOUBLED_QUOTES.sub(lambda m: f"{m[1]} '{m[2]}' ", text)
+    if "\t" in text:
+        text = _repair_tabs(source, text, problems)
+    return text, problems
+
+
+def _repair_tabs(source: Source, text: str, problems: list[Problem]) -> str:
+    """Tabs may not indent; inside block text and quotes they are fine, so ask the parser first."""
+    try:
+        for _ in yaml.parse(text, Loader=yaml.CSafeLoader):
+            pass
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        bad = _TAB_INDENT.match(source.line(mark.line + 1)) if mark else None
+        if mark is None or bad is None:
+            return text
+    except yaml.YAMLError:
+        return text
+    else:
+        return text
+    for match in _TAB_INDENT.finditer(text):
+        spaces = match[0].replace("\t", "  ")
+        edits = (Edit(source, match.start(), match.end(), spaces),)
+        problems.append(problem("tab-indent", Place(source, match.start(), match.end()), edits=edits))
+    return _TAB_INDENT.sub(lambda m: " " * len(m[0]), text)
+
+
+def _place_of_character(source: Source, error: Any) -> Place:
+    index = min(error.position, max(len(source.text) - 1, 0))
+    for found, char in enumerate(source.text):
+        if ord(char) == error.character:
+            index = found
+            break
+    return Place(source, index, index + 1)
+
+
+def _syntax_problem(source: Source, error: yaml.MarkedYAMLError) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    index = min(mark.index if mark else 0, len(source.text))
+    what = str(error.problem or "cannot be parsed")
+    context = f" {error.context}" if error.context else ""
+    started = ""
+    if error.context_mark and error.context_mark.line != (mark.line if mark else -1):
+        started = f" (which began on line {error.context_mark.line + 1})"
+    place = Place(source, index, index + 1)
+    return problem(
+        "yaml-syntax", place, what=f"{what}{context}{started}", advice=_advice(source, place, what)
+    )
+
+
+def _advice(source: Source, place: Place, what: str) -> str:
+    line = source.line(place.position[0])
+    if "mapping values are not allowed" in what:
+        return "put the value in quotes if it contains ': ', or check the indentation of this line"
+    if "unexpected end of stream" in what:
+        return "close the quote or bracket that was opened"
+    if "did not find expected key" in what or "block end" in what:
+        return "check that this line is indented exactly like its neighbours and that quotes are closed"
+    if "cannot start any token" in what and line[place.position[1] - 1 :][:1] in "@`%":
+        return "put the value in quotes: it starts with a character that YAML reserves"
+    return "check indentation, quotes and brackets on this line and the one before"

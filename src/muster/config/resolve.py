@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Site → plan: settles every value, and notes the reason of each that no file gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from muster.config import derive
+from muster.config.derive import Counts
+from muster.model.dump import dump
+from muster.model.host import Role
+from muster.model.install_config import InstallConfig
+from muster.model.networking import Networking
+from muster.model.plan import (
+    Card,
+    Decision,
+    HostPlan,
+    Networks,
+    Plan,
+    PodNetwork,
+    ProxyPlan,
+    RendezvousPlan,
+    Topology,
+)
+from muster.model.registries import RegistriesConf, merge_sources
+from muster.model.release import default_release_image
+from muster.model.site import Site, SiteHost
+from muster.model.tree import Map, Plain, Source, to_plain
+from muster.model.values import Secret
+
+_PLANNED: Final = frozenset(
+    (
+        "apiVersion", "kind", "metadata", "baseDomain", "pullSecret", "sshKey", "proxy", "imageDigestSources",
+        "imageContentSources", "additionalTrustBundle", "networking", "controlPlane", "arbiter", "compute",
+        "platform",
+    )
+)  # fmt: skip
+"""Fields of install-config.yaml that the plan has a place of its own for."""
+_PLANNED_NETWORKING: Final = frozenset(
+    (
+        "networkType",
+        "type",
+        "machineNetwork",
+        "machineCIDR",
+        "clusterNetwork",
+        "clusterNetworks",
+        "serviceNetwork",
+        "serviceCIDR",
+    )
+)
+_PLANNED_POOL: Final = frozenset(("name", "replicas", "architecture"))
+_PLANNED_PLATFORM: Final = frozenset(("apiVIP", "apiVIPs", "ingressVIP", "ingressVIPs", "hosts"))
+
+
+@dataclass
+class _Decisions:
+    """Collects the values that had to be derived."""
+
+    made: list[Decision] = field(default_factory=list)
+
+    def note(self, name: str, value: object, reason: str) -> None:
+        """Remember a derived value."""
+        self.made.append(Decision(name, str(value), reason))
+
+
+def resolve_site(site: Site) -> Plan:
+    """The plan of a valid site that describes a cluster."""
+    install = site.install
+    assert install is not None
+    assert install.metadata is not None
+    decisions = _Decisions()
+    counts = derive.host_counts(install)
+    _note_counts(install, counts, decisions)
+    platform = derive.platform_name(install) or ""
+    architecture = derive.architecture(install)
+    if install.control_plane is None or install.control_plane.architecture is None:
+        decisions.note("controlPlane.architecture", architecture, "not given; amd64 is the default")
+    vips = derive.vips(install)
+    name = install.metadata.name or ""
+    return Plan(
+        name=name,
+        base_domain=install.base_domain or "",
+        namespace=install.metadata.namespace or "",
+        platform=platform,
+        topology=topology(install, counts),
+        architecture=architecture,
+        release_image=_release(site, architecture, decisions),
+        masters=counts.masters,
+        arbiters=counts.arbiters,
+        workers=counts.workers,
+        networks=_networks(install.networking, decisions),
+        api_vips=tuple(vips.api),
+        ingress_vips=tuple(vips.ingress),
+        user_managed_networking=platform in derive.USER_MANAGED_PLATFORMS,
+        hosts=_hosts(site, counts),
+        rendezvous=_rendezvous(site, decisions),
+        pull_secret=_normal_secret(install.pull_secret),
+        ssh_key=(install.ssh_key or "").strip(),
+        proxy=_proxy(site, decisions),
+        ntp_sources=_ntp_sources(site, decisions),
+        registries=_registries(site),
+        trust_bundle=_trust_bundle(site),
+        minimal_iso=_minimal_iso(site, platform, decisions),
+        boot_artifacts_base_url=(site.agent.boot_artifacts_base_url or "") if site.agent else "",
+        settings=settings(install, platform),
+        extra_manifests=tuple(
+            (each.source.name.rpartition("/")[2], each.source.text) for each in site.extra_manifests
+        ),
+        decisions=tuple(decisions.made),
+    )
+
+
+def topology(install: InstallConfig, counts: Counts) -> Topology:
+    """The shape that the counts make."""
+    if counts.masters == 1:
+        return Topology.SINGLE_NODE
+    if counts.arbiters:
+        return Topology.ARBITER
+    if counts.masters == 2 and install.control_plane and install.control_plane.fencing:
+        return Topology.FENCING
+    return Topology.COMPACT if counts.workers == 0 else Topology.HIGHLY_AVAILABLE
+
+
+def _note_counts(install: InstallConfig, counts: Counts, decisions: _Decisions) -> None:
+    if install.control_plane is None or install.control_plane.replicas is None:
+        decisions.note(
+            "controlPlane.replicas", counts.masters, "not given; three hosts survive the loss of one"
+        )
+    if not install.compute:
+        decisions.note(
+            "compute[0].replicas", counts.workers, "no compute pool is given; one of three hosts is added"
+        )
+
+
+def _release(site: Site, architecture: str, decisions: _Decisions) -> str:
+    if site.environment.release_image:
+        decisions.note(
+            "release", site.environment.release_image, "OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE names it"
+        )
+        return site.environment.release_image
+    image_set = site.manifests.cluster_image_set if site.manifests else None
+    if image_set and image_set.spec and image_set.spec.release_image:
+        return image_set.spec.release_image
+    image = default_release_image(architecture)
+    decisions.note("release", image, "built into this version of Muster")
+    return image
+
+
+def _networks(networking: Networking | None, decisions: _Decisions) -> Networks:
+    machine = derive.machine_networks(networking)
+    if derive.is_default(machine):
+        decisions.note(
+            "networking.machineNetwork", machine[0], "not given; the default of install-config.yaml"
+        )
+    service = derive.service_networks(networking)
+    if derive.is_default(service):
+        decisions.note(
+            "networking.serviceNetwork", service[0], "not given; the default of install-config.yaml"
+        )
+    pods = []
+    for cidr, prefix, given in derive.pod_networks(networking):
+        pods.append(PodNetwork(cidr, prefix))
+        if not given:
+            reason = f"not given; /{prefix} is the default for IPv{cidr.version}"
+            decisions.note("networking.clusterNetwork.hostPrefix", prefix, reason)
+    if derive.is_default(derive.cluster_networks(networking)):
+        decisions.note(
+            "networking.clusterNetwork", pods[0].cidr, "not given; the default of install-config.yaml"
+        )
+    network_type = (networking.network_type or networking.type) if networking else None
+    if network_type is None:
+        network_type = derive.DEFAULT_NETWORK_TYPE
+        decisions.note(
+            "networking.networkType", network_type, "not given; the only one that every release has"
+        )
+    return Networks(network_type, tuple(machine), tuple(pods), tuple(service))
+
+
+def _hosts(site: Site, counts: Counts) -> tuple[HostPlan, ...]:
+    roles = derive.roles(site.hosts, counts)
+    ours = site.agent is not None and bool(site.agent.hosts)
+    return tuple(
+        _host(host, role, in_install_config=not ours) for host, role in zip(site.hosts, roles, strict=True)
+    )
+
+
+def _host(each: SiteHost, role: Role, *, in_install_config: bool) -> HostPlan:
+    host = each.host
+    document = to_plain(host.network_config) if isinstance(host.network_config, Map) else None
+    found = each.network.addresses() if each.network else ()
+    return HostPlan(
+        hostname=host.hostname or "",
+        role=role,
+        cards=tuple(Card(card.name or "", card.mac_address or "") for card in host.interfaces),
+        addresses=tuple(f"{ip}/{prefix}" if prefix is not None else str(ip) for _, ip, prefix, _ in found),
+        disk=host.root_device_hints if host.root_device_hints and dump(host.root_device_hints) else None,
+        network=document if isinstance(document, Mapping) else None,
+        keyfiles=each.keyfiles,
+        bmc=host.bmc if host.bmc and dump(host.bmc) else None,
+        in_install_config=in_install_config,
+        role_reason="given" if host.role else f"not given; {role}s are still wanted",
+    )
+
+
+def _rendezvous(site: Site, decisions: _Decisions) -> RendezvousPlan | None:
+    found = derive.rendezvous(site)
+    if found is None:
+        return None
+    if site.agent is None or site.agent.rendezvous_ip is None:
+        decisions.note("rendezvousIP", found.ip, f"not given; {found.reason}")
+    return RendezvousPlan(found.ip, found.host.label if found.host else "", found.reason)
+
+
+def _normal_secret(secret: Secret | None) -> Secret:
+    if secret is None:
+        return Secret("")
+    return Secret(json.dumps(json.loads(secret.reveal()), separators=(",", ":"), sort_keys=True))
+
+
+def _proxy(site: Site, decisions: _Decisions) -> ProxyPlan | None:
+    install = site.install
+    proxy = install.proxy if install else None
+    if install is None or proxy is None:
+        return None
+    direct = [item.strip() for item in (proxy.no_proxy or "").split(",") if item.strip()]
+    meeting = derive.rendezvous(site)
+    if meeting is not None and direct != ["*"]:
+        for network in derive.machine_networks(install.networking):
+            if meeting.ip in network and str(network) not in direct:
+                direct.append(str(network))
+                decisions.note("proxy.noProxy", network, "added: the hosts reach each other directly")
+    return ProxyPlan(proxy.http_proxy or "", proxy.https_proxy or "", ",".join(direct))
+
+
+def _ntp_sources(site: Site, decisions: _Decisions) -> tuple[str, ...]:
+    if site.agent is not None and site.agent.additional_ntp_sources:
+        return tuple(site.agent.additional_ntp_sources)
+    infra = site.manifests.infra_env.spec if site.manifests and site.manifests.infra_env else None
+    if infra is not None and infra.additional_ntp_sources:
+        return tuple(infra.additional_ntp_sources)
+    baremetal = site.install.platform.baremetal if site.install and site.install.platform else None
+    servers = tuple(baremetal.additional_ntp_servers) if baremetal else ()
+    if servers:
+        decisions.note(
+            "additionalNTPSources", ", ".join(servers), "platform.baremetal.additionalNTPServers names them"
+        )
+    return servers
+
+
+def _registries(site: Site) -> RegistriesConf:
+    if site.registries is not None:
+        return site.registries
+    install = site.install
+    return (
+        merge_sources((*install.image_digest_sources, *install.image_content_sources))
+        if install
+        else RegistriesConf()
+    )
+
+
+def _trust_bundle(site: Site) -> str:
+    written = site.install.additional_trust_bundle if site.install else None
+    if not written and isinstance(site.ca_bundle, Source):
+        written = site.ca_bundle.text
+    return f"{written.strip()}\n" if written and written.strip() else ""
+
+
+def _minimal_iso(site: Site, platform: str, decisions: _Decisions) -> bool:
+    given = site.agent.minimal_iso if site.agent else None
+    if platform == "external" and not given:
+        decisions.note("minimalISO", "true", "platform external boots from a minimal ISO")
+        return True
+    return bool(given)
+
+
+def settings(install: InstallConfig, platform: str) -> Mapping[str, Plain]:
+    """The fields of install-config.yaml that the plan has no place for, as they were written."""
+    written = dump(install)
+    found: dict[str, Plain] = {key: value for key, value in written.items() if key not in _PLANNED}
+    networking = _rest(written.get("networking"), _PLANNED_NETWORKING)
+    if networking:
+        found["networking"] = networking
+    section = written.get("platform")
+    inner = _rest(section.get(platform) if isinstance(section, dict) else None, _PLANNED_PLATFORM)
+    if platform == "vsphere" and isinstance(section, dict):
+        inner |= _rest(section.get(platform), frozenset(inner) | (_PLANNED_PLATFORM - {"hosts"}))
+    if inner:
+        found["platform"] = {platform: inner}
+    for key in ("controlPlane", "arbiter"):
+        pool = _rest(written.get(key), _PLANNED_POOL)
+        if pool:
+            found[key] = pool
+    return found
+
+
+def _rest(value: Plain, planned: frozenset[str]) -> dict[str, Plain]:
+    if not isinstance(value, dict):
+        return {}
+    return {key: each for key, each in value.items() if key not in planned and each not in ({}, [])}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NMState documents of a site, whichever file they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from muster.config.bind import Binder
+from muster.model.host import Interface as Card
+from muster.model.nmstate import NMState
+from muster.model.site import Site, SiteHost
+from muster.model.tree import Map
+
+
+class Document(NamedTuple):
+    """A network, and the host that it belongs to if one is described."""
+
+    network: NMState
+    host: SiteHost | None = None
+
+    @property
+    def cards(self) -> dict[str, Card]:
+        """The host's cards by the names that the user gave to them."""
+        if self.host is None:
+            return {}
+        return {card.name: card for card in self.host.host.interfaces if card.name and card.has("name")}
+
+    @property
+    def names(self) -> list[str]:
+        """Names of interfaces that the document sets up, and of cards."""
+        return list(dict.fromkeys((*self.network.interface_names(), *self.cards)))
+
+
+def documents(site: Site) -> Iterator[Document]:
+    """The networks of the hosts, and those of a single node that is copied from a seed."""
+    for host in site.hosts:
+        if host.network is not None:
+            yield Document(host.network, host)
+    for config in (site.image_based_installation, site.image_based):
+        if config is not None and isinstance(config.network_config, Map):
+            network = Binder(partial=True).bind(NMState, config.network_config)
+            if network is not None:
+                yield Document(network)

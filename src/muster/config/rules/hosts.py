@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts: their number, names, network cards and disks, and what agent-config.yaml says for all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from muster.config import derive
+from muster.config.bind import closest
+from muster.config.links import is_typo, near_names, server_ip
+from muster.config.rules import management, rendezvous
+from muster.config.rules.machines import (
+    are_roles_known,
+    cards,
+    first_key,
+    inner_networks,
+    insert_first,
+    is_agent_based,
+    line_of,
+    remove_item,
+    replace_text,
+)
+from muster.model.host import Role
+from muster.model.problem import Edit, Place, Problem, problem
+from muster.model.schema import Items
+from muster.model.site import Site, SiteHost
+from muster.model.tree import Map, Node, Sequence, is_null
+from muster.redact import redact
+
+_VERSIONS: Final = ("v1beta1", "v1alpha1")
+_LONGEST_NAME: Final = 63
+_POOLS: Final = {
+    Role.MASTER: "controlPlane.replicas",
+    Role.ARBITER: "arbiter.replicas",
+    Role.WORKER: "compute[].replicas",
+}
+_BARE_DISK: Final = re.compile(r"(?:sd[a-z]{1,2}|vd[a-z]|nvme[0-9]+n[0-9]+|dasd[a-z]|mmcblk[0-9])\Z")
+_HCTL: Final = re.compile(r"[0-9]+:[0-9]+:[0-9]+:[0-9]+\Z")
+_BY_PATH: Final = "/dev/disk/by-path/"
+
+
+def check_api_version(site: Site) -> Iterator[Problem]:
+    """agent-config.yaml says which version of the format it has."""
+    agent = site.agent
+    if agent is None:
+        return
+    if agent.api_version is None:
+        if is_null(agent.places.get("api_version")):
+            written = agent.has("api_version")
+            edits = () if written else insert_first(agent.node, f"apiVersion: {_VERSIONS[0]}")
+            yield problem("missing-api-version", first_key(agent.node), right=_VERSIONS[0], edits=edits)
+    elif agent.api_version not in _VERSIONS:
+        at = agent.at("api_version")
+        yield problem("wrong-api-version", at, value=agent.api_version, right=_VERSIONS[0])
+    if agent.kind is not None and agent.kind != "AgentConfig":
+        yield problem("wrong-object-kind", agent.at("kind"), value=agent.kind, right="AgentConfig")
+
+
+def check_cards(site: Site) -> Iterator[Problem]:
+    """Every host has a network card to be recognized by."""
+    for host in site.hosts:
+        node = host.host.places.get("interfaces")
+        if isinstance(node, Sequence) and all(is_null(item) for item in node.items):
+            yield problem("no-interfaces", Place.of_key(node), host=host.label)
+
+
+def check_host_count(site: Site) -> Iterator[Problem]:
+    """There are as many hosts of each role as the cluster has places for."""
+    if not is_agent_based(site) or not are_roles_known(site):
+        return
+    counts = derive.host_counts(site.install)
+    wanted = {Role.MASTER: counts.masters, Role.ARBITER: counts.arbiters, Role.WORKER: counts.workers}
+    given = derive.roles(site.hosts, counts)
+    for role, most in wanted.items():
+        of_role = [host for host, its_role in zip(site.hosts, given, strict=True) if its_role is role]
+        if len(of_role) > most:
+            extra = of_role[most]
+            at = extra.host.at("role") if extra.host.role is not None else first_key(extra.host.node)
+            count = _count(len(of_role), role)
+            yield problem("too-many-hosts", at, count=count, field=_POOLS[role], most=most, host=extra.label)
+    missing = {role: most - given.count(role) for role, most in wanted.items()}
+    hosts = _hosts_node(site)
+    if hosts is not None and all(count >= 0 for count in missing.values()):
+        words = [f"{count} {role}{'s' * (count > 1)}" for role, count in missing.items() if count > 0]
+        if words:
+            listed = _count(len(site.hosts), "host")
+            yield problem("too-few-hosts", Place.of_key(hosts), missing=" and ".join(words), listed=listed)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word} is" if number == 1 else f"{number} {word}s are"
+
+
+def _hosts_node(site: Site) -> Node | None:
+    """The list of hosts, if there is one; nmstateconfig.yaml holds only those with a static network."""
+    if site.agent is not None and site.agent.hosts:
+        return site.agent.at("hosts")
+    platform = site.install.platform if site.install else None
+    if platform and platform.baremetal and platform.baremetal.hosts:
+        return platform.baremetal.at("hosts")
+    return None
+
+
+def check_hostnames(site: Site) -> Iterator[Problem]:
+    """Every host has a name of its own, which a node can have."""
+    first: dict[str, SiteHost] = {}
+    for host in site.hosts:
+        name = host.host.hostname
+        if name is None:
+            continue
+        at = host.host.at("hostname")
+        if len(name) > _LONGEST_NAME:
+            yield problem("hostname-too-long", at, value=name, length=len(name), most=_LONGEST_NAME)
+        if name in first:
+            yield problem("duplicate-hostname", at, value=name, line=line_of(first[name].host.at("hostname")))
+        first.setdefault(name, host)
+
+
+def check_macs(site: Site) -> Iterator[Problem]:
+    """Every MAC address belongs to one card."""
+    first: dict[str, tuple[SiteHost, Node]] = {}
+    for host, card in cards(site):
+        mac = card.mac_address
+        if mac is None:
+            continue
+        at = card.at("mac_address")
+        if not mac.strip("0:"):
+            yield problem("placeholder-mac", at, value=mac)
+        elif mac in first and first[mac][1] is not at:
+            owner, node = first[mac]
+            yield problem("duplicate-mac", at, value=mac, owner=owner.label, line=line_of(node))
+        first.setdefault(mac, (host, at))
+
+
+def check_card_names(site: Site) -> Iterator[Problem]:
+    """The cards of a host have different names, which its network knows."""
+    for host in site.hosts:
+        first: dict[str, Node] = {}
+        for card in host.host.interfaces:
+            if not card.name or not card.has("name"):
+                continue
+            at = card.at("name")
+            if card.name in first:
+                yield problem("duplicate-interface-name", at, value=card.name, line=line_of(first[card.name]))
+            first.setdefault(card.name, at)
+        yield from _not_in_network(host, first)
+
+
+def _not_in_network(host: SiteHost, names: dict[str, Node]) -> Iterator[Problem]:
+    network = host.network
+    known = network.mentioned_names() if network else ()
+    if network is None or not known:
+        return
+    entries = network.interface_names()
+    # A port without an entry and without a card is reported itself, with the card's name as the right one.
+    odd_ports = [each for each in known if each not in entries and each not in names]
+    free = [each for each in entries if each not in names]
+    unknown = {name: at for name, at in names.items() if name not in known and not closest(name, odd_ports)}
+    for name, at in unknown.items():
+        close = near_names(name, free)
+        certain = len(close) == 1 and (is_typo(name, close[0]) or len(unknown) == len(free) == 1)
+        yield problem(
+            "interface-not-in-network",
+            at,
+            value=name,
+            host=host.label,
+            hint=f"; did you mean {close[0]}?" if close else "",
+            known=", ".join(known),
+            edits=replace_text(at, close[0]) if certain else (),
+        )
+
+
+def check_boot_mac(site: Site) -> Iterator[Problem]:
+    """The network of a host in install-config.yaml knows the card that the host boots from."""
+    platform = site.install.platform if site.install else None
+    baremetal = platform.baremetal if platform else None
+    if baremetal is None or (site.agent is not None and site.agent.hosts):
+        return
+    for host, described in zip(site.hosts, baremetal.hosts, strict=False):
+        boot = described.boot_mac_address
+        if host.network is None or not boot or described.node is not host.host.node:
+            continue
+        macs = [each.mac_address for each in host.network.interfaces if each.mac_address]
+        if boot not in macs:
+            at = described.at("boot_mac_address")
+            yield problem("boot-mac-not-in-network", at, value=boot, known=", ".join(macs) or "none")
+
+
+def check_disks(site: Site) -> Iterator[Problem]:
+    """What chooses a disk can match one."""
+    for host in site.hosts:
+        node = host.host.places.get("root_device_hints")
+        if node is not None and _says_nothing(node):
+            yield problem("empty-hints", Place.of_key(node), host=host.label)
+        hints = host.host.root_device_hints
+        if hints is None:
+            continue
+        if hints.hctl and not _HCTL.match(hints.hctl):
+            yield problem("bad-hctl", hints.at("hctl"), value=hints.hctl)
+        if hints.device_name:
+            yield from _device_name(hints.device_name, hints.at("device_name"))
+
+
+def _says_nothing(node: Node) -> bool:
+    return is_null(node) or (isinstance(node, Map) and all(map(is_null, node.items.values())))
+
+
+def _device_name(value: str, at: Node) -> Iterator[Problem]:
+    advice = f"write a path like /dev/sda, or better one below {_BY_PATH}, which stays when disks are added"
+    edits: tuple[Edit, ...] = ()
+    if not value.startswith("/dev/") or value == "/dev/":
+        reason = "it is not below /dev/"
+        if _BARE_DISK.match(value):
+            edits = replace_text(at, f"/dev/{value}")
+    elif "/" in value.removeprefix("/dev/") and not value.startswith(_BY_PATH):
+        reason = f"it is neither directly below /dev/ nor below {_BY_PATH}"
+        if value.startswith("/dev/disk/by-id/"):
+            advice = "use the hint wwn or serialNumber for this disk, or its path below " + _BY_PATH
+    elif "/" in value.removeprefix(_BY_PATH).removeprefix("/dev/") or value == _BY_PATH:
+        reason = f"it names no entry of {_BY_PATH}"
+    else:
+        return
+    yield problem("device-name", at, value=value, reason=reason, advice=advice, edits=edits)
+
+
+def check_time_servers(site: Site) -> Iterator[Problem]:
+    """Every time server is named once, and can be reached from the hosts."""
+    for servers in _time_servers(site):
+        first: dict[str, Node] = {}
+        for server, node in servers.located():
+            before = first.setdefault(server.lower().rstrip("."), node)
+            if before is not node:
+                yield problem("ntp-twice", node, value=server, line=line_of(before), edits=remove_item(node))
+            yield from _inside_cluster(site, server, node, "time server")
+
+
+def _time_servers(site: Site) -> Iterator[Items[str]]:
+    """The lists of time servers, one per file."""
+    for config in (site.agent, site.image_based):
+        if config is not None:
+            yield config.additional_ntp_sources
+    infra = site.manifests.infra_env if site.manifests else None
+    if infra is not None and infra.spec is not None:
+        yield infra.spec.additional_ntp_sources
+    platform = site.install.platform if site.install else None
+    if platform is not None and platform.baremetal is not None:
+        yield platform.baremetal.additional_ntp_servers
+
+
+def check_name_servers(site: Site) -> Iterator[Problem]:
+    """Name servers can be reached from the hosts."""
+    for host in site.hosts:
+        resolver = host.network.dns_resolver if host.network else None
+        for server, node in resolver.config.server.located() if resolver and resolver.config else ():
+            yield from _inside_cluster(site, server, node, "name server")
+
+
+def _inside_cluster(site: Site, server: str, node: Node, what: str) -> Iterator[Problem]:
+    ip = server_ip(server)
+    if ip is None:
+        return
+    for name, networks in inner_networks(site):
+        for network in networks:
+            if ip.version == network.version and ip in network:
+                slug = "server-in-cluster-network"
+                yield problem(slug, node, value=server, what=what, name=name, network=network)
+                return
+
+
+def check_boot_artifacts(site: Site) -> Iterator[Problem]:
+    """Hosts can download the files that the image leaves out."""
+    agent = site.agent
+    if agent is not None and agent.boot_artifacts_base_url:
+        parts = urlsplit(agent.boot_artifacts_base_url)
+        host = parts.hostname or ""
+        what = ""
+        if parts.query or parts.fragment:
+            what = "ends with a query or fragment, and file names are appended to it"
+        elif host in ("localhost", "::1") or host.startswith("127."):
+            what = "means each host itself"
+        if what:
+            value = redact(agent.boot_artifacts_base_url)
+            yield problem("boot-artifacts-url", agent.at("boot_artifacts_base_url"), value=value, what=what)
+    elif is_agent_based(site) and _is_disconnected(site):
+        yield from _public_root_fs(site)
+
+
+def _public_root_fs(site: Site) -> Iterator[Problem]:
+    if site.agent is not None and site.agent.has("boot_artifacts_base_url"):
+        return
+    if site.agent is not None and site.agent.minimal_iso:
+        at = site.agent.at("minimal_iso")
+        other = ", or set minimalISO: false"
+        yield problem("minimal-iso-public", at, cause="minimalISO is true", other=other)
+    elif site.install and site.install.platform and derive.platform_name(site.install) == "external":
+        key = Place.of_key(site.install.platform.at("external"))
+        cause = "platform external always gets the minimal ISO"
+        yield problem("minimal-iso-public", key, cause=cause, other="")
+
+
+def _is_disconnected(site: Site) -> bool:
+    install = site.install
+    sources = install and (install.image_digest_sources or install.image_content_sources)
+    return bool(sources) or site.registries_source is not None
+
+
+RULES: Final = (
+    check_api_version,
+    check_cards,
+    check_host_count,
+    check_hostnames,
+    check_macs,
+    check_card_names,
+    check_boot_mac,
+    check_disks,
+    check_time_servers,
+    check_name_servers,
+    check_boot_artifacts,
+    *rendezvous.RULES,
+    *management.RULES,
+)

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cluster-manifests/ and openshift/: objects that are all there, agree with each other, and can be used."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from muster.config.edit import rename_key, replace_scalar
+from muster.config.ignition import ignition_fault
+from muster.config.images import image_fault
+from muster.config.kinds import MANIFESTS_DIR
+from muster.config.lift import annotation_node
+from muster.config.rules.descriptions import check_descriptions
+from muster.config.rules.extra_manifests import check_extra_manifests
+from muster.config.rules.references import check_references, check_references_outside, objects
+from muster.config.rules.versions import check_version
+from muster.model.manifests import InfraEnv
+from muster.model.manifests.agent_cluster_install import (
+    AgentClusterInstallSpec,
+    DiskEncryption,
+    DiskEncryptionMode,
+    EnableOn,
+    PlatformType,
+)
+from muster.model.manifests.infra_env import InfraEnvSpec
+from muster.model.manifests.pull_secret import DOCKER_CONFIG, PullSecret
+from muster.model.metadata import Metadata
+from muster.model.problem import Edit, Place, Problem, problem
+from muster.model.site import Manifests, Site
+from muster.model.tree import Map, Node, Scalar, Source, is_null
+from muster.model.values import url_fault
+
+_KERNEL_ARGUMENT: Final = re.compile(r'(?:[^ \t\n\r"]|"[^"]*")+\Z')
+_CLUSTER_FILES: Final = ("agent-cluster-install.yaml", "cluster-deployment.yaml", "cluster-image-set.yaml")
+"""The files that describe a cluster; those with the hosts alone make a generic image."""
+
+
+def _install_spec(site: Site) -> AgentClusterInstallSpec | None:
+    found = site.manifests.agent_cluster_install if site.manifests else None
+    return found.spec if found else None
+
+
+def _infra_spec(site: Site) -> InfraEnvSpec | None:
+    found = site.manifests.infra_env if site.manifests else None
+    return found.spec if found else None
+
+
+def check_complete(site: Site) -> Iterator[Problem]:
+    """All files are there when no install-config.yaml can stand in for them."""
+    if site.manifests is None or any(name.endswith("install-config.yaml") for name in _read_files(site)):
+        return
+    for name in site.manifests.missing:
+        if name in _CLUSTER_FILES and not _describes_cluster(site.manifests):
+            continue
+        path = f"{MANIFESTS_DIR}/{name}"
+        yield problem("missing-manifest", Place(Source(path, "")), name=path)
+
+
+def _describes_cluster(manifests: Manifests) -> bool:
+    """Whether a cluster is meant, and not only hosts that boot a generic image."""
+    return not {"agent-cluster-install.yaml", "cluster-deployment.yaml"} <= set(manifests.missing)
+
+
+def _read_files(site: Site) -> list[str]:
+    return [source.name for source in site.sources]
+
+
+def check_versions(site: Site) -> Iterator[Problem]:
+    """Every file holds the kind of object that its name says."""
+    for item, version, kind in objects(site):
+        yield from check_version(item, version, kind)
+
+
+def check_labels(site: Site) -> Iterator[Problem]:
+    """The labels of every NMStateConfig are those that the InfraEnv selects."""
+    if site.manifests is None:
+        return
+    for config in site.manifests.nmstate_configs:
+        metadata = config.metadata or Metadata(node=config.node)
+        if not metadata.labels:
+            if not (metadata.has("labels") and _items(metadata.at("labels"))):
+                yield problem(
+                    "nmstate-no-labels", Place.of_key(metadata.node), name=metadata.name or "NMStateConfig"
+                )
+            continue
+        wanted = _selected_labels(site.manifests.infra_env)
+        if wanted is not None and _describes_cluster(site.manifests) and wanted != dict(metadata.labels):
+            yield problem(
+                "nmstate-labels-differ",
+                Place.of_key(metadata.at("labels")),
+                name=metadata.name or "NMStateConfig",
+                labels=_shown(dict(metadata.labels)),
+                wanted=_shown(wanted),
+            )
+
+
+def _selected_labels(infra: InfraEnv | None) -> dict[str, str] | None:
+    if infra is None or infra.spec is None:
+        return None
+    selector = infra.spec.nm_state_config_label_selector
+    return dict(selector.match_labels) if selector else {}
+
+
+def _items(node: Node) -> bool:
+    return bool(getattr(node, "items", None))
+
+
+def _shown(labels: dict[str, str]) -> str:
+    return ", ".join(f"{key}: {label}" for key, label in sorted(labels.items())) or "none"
+
+
+def check_pull_secret(site: Site) -> Iterator[Problem]:
+    """The Secret has the key that credentials stand under."""
+    secret = site.manifests.pull_secret if site.manifests else None
+    if secret is None or DOCKER_CONFIG in secret.string_data:
+        return
+    tables = [secret.places[name] for name in ("string_data", "data") if name in secret.places]
+    entries = [table.get(DOCKER_CONFIG) for table in tables if isinstance(table, Map)]
+    if DOCKER_CONFIG in secret.data:
+        if not _is_base64(secret):
+            yield problem("pull-secret-not-base64", entries[-1] or secret.node, key=DOCKER_CONFIG)
+    elif all(is_null(entry) for entry in entries) and all(
+        isinstance(each, Map) or is_null(each) for each in tables
+    ):
+        at = tables[0] if tables else secret.node
+        yield problem("pull-secret-key-missing", Place.of_key(at), edits=_named_right(at), key=DOCKER_CONFIG)
+
+
+def _named_right(table: Node) -> tuple[Edit, ...]:
+    """The right name for a key that only lacks its dot."""
+    entries = table.items.items() if isinstance(table, Map) else ()
+    near = [child for key, child in entries if key.lower() == DOCKER_CONFIG.removeprefix(".")]
+    return rename_key(near[0], DOCKER_CONFIG) if near else ()
+
+
+def _is_base64(secret: PullSecret) -> bool:
+    try:
+        base64.b64decode("".join(secret.data[DOCKER_CONFIG].reveal().split()), validate=True).decode()
+    except ValueError:
+        return False
+    return True
+
+
+def check_user_managed(site: Site) -> Iterator[Problem]:
+    """Who balances the load follows from the platform."""
+    spec = _install_spec(site)
+    networking = spec.networking if spec else None
+    if spec is None or networking is None or networking.user_managed_networking is None:
+        return
+    managed = networking.user_managed_networking
+    single = spec.provision_requirements is not None and spec.provision_requirements.control_plane_agents == 1
+    needed = spec.platform_type in (PlatformType.NONE, PlatformType.EXTERNAL)
+    refused = spec.platform_type is PlatformType.BAREMETAL and not single
+    if (needed and not managed) or (refused and managed):
+        node = networking.at("user_managed_networking")
+        right = str(not managed).lower()
+        certain = bool(spec.api_vips or spec.api_vip) is managed
+        edits = replace_scalar(node, right) if certain and isinstance(node, Scalar) else ()
+        yield problem(
+            "user-managed-networking",
+            node,
+            edits=edits,
+            value=str(managed).lower(),
+            right=right,
+            platform=spec.platform_type,
+        )
+
+
+def check_vip_fields(site: Site) -> Iterator[Problem]:
+    """The old field of a VIP repeats the first of the list."""
+    spec = _install_spec(site)
+    if spec is None:
+        return
+    for old, new in (("api_vip", "api_vips"), ("ingress_vip", "ingress_vips")):
+        one, many = getattr(spec, old), getattr(spec, new)
+        if one is not None and many and one != many[0]:
+            node = spec.at(old)
+            yield problem(
+                "vips-disagree", node, key=node.key.text if node.key else old, value=one, right=many[0]
+            )
+
+
+def check_disk_encryption(site: Site) -> Iterator[Problem]:
+    """Encryption says on which hosts and by what, and Tang servers can be asked."""
+    spec = _install_spec(site)
+    encryption = spec.disk_encryption if spec else None
+    if encryption is None:
+        return
+    for name, key in (("enable_on", "enableOn"), ("mode", "mode")):
+        if not encryption.has(name):
+            yield problem("disk-encryption-incomplete", Place.of_key(encryption.node), key=key)
+    if encryption.mode is DiskEncryptionMode.TANG and encryption.enable_on is not EnableOn.NONE:
+        yield from _check_tang(encryption)
+
+
+def _check_tang(encryption: DiskEncryption) -> Iterator[Problem]:
+    if not encryption.tang_servers:
+        yield problem("bad-tang-servers", Place.of_key(encryption.at("mode")), reason="no server is given")
+        return
+    try:
+        servers = json.loads(encryption.tang_servers)
+    except (ValueError, RecursionError):
+        servers = None
+    fault = _tang_fault(servers)
+    if fault:
+        yield problem("bad-tang-servers", encryption.at("tang_servers"), reason=fault)
+
+
+def _tang_fault(servers: Any) -> str:
+    if not isinstance(servers, list) or not all(isinstance(server, dict) for server in servers):
+        return "it is not a JSON list of objects"
+    if not servers:
+        return "no server is given"
+    for server in servers:
+        fault = url_fault(str(server.get("url", "")), ("http", "https"))
+        if fault:
+            return f"a server has no usable url: {fault}"
+        if not server.get("thumbprint"):
+            return "a server has no thumbprint"
+    return ""
+
+
+def check_external(site: Site) -> Iterator[Problem]:
+    """A provider is named only on platform External."""
+    spec = _install_spec(site)
+    if spec is None or spec.external is None or spec.platform_type in (PlatformType.EXTERNAL, None):
+        return
+    yield problem("external-unused", Place.of_key(spec.at("external")), platform=spec.platform_type)
+
+
+def check_overrides(site: Site) -> Iterator[Problem]:
+    """The annotation with settings of install-config.yaml is a JSON object; reading it says the rest."""
+    aci = site.manifests.agent_cluster_install if site.manifests else None
+    node = annotation_node(aci.metadata) if aci and aci.metadata else None
+    if node is None:
+        return
+    try:
+        data = json.loads(node.text)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(data, dict):
+        found = "a list" if isinstance(data, list) else "a single value"
+        yield problem(
+            "wrong-kind", node, key="install-config-overrides", expected="a JSON object", found=found
+        )
+
+
+def check_release(site: Site) -> Iterator[Problem]:
+    """releaseImage names an image, and the same one as the environment does."""
+    image_set = site.manifests.cluster_image_set if site.manifests else None
+    image = image_set.spec.release_image if image_set and image_set.spec else None
+    if image_set is None or image_set.spec is None or not image:
+        return
+    node = image_set.spec.at("release_image")
+    fault = image_fault(image)
+    wanted = site.environment.release_image
+    if fault:
+        yield problem("bad-image-reference", node, key="releaseImage", value=image, reason=fault)
+    elif wanted and wanted != image:
+        yield problem("release-differs", node, value=image, right=wanted)
+
+
+def check_infra_env(site: Site) -> Iterator[Problem]:
+    """What the live system is given can be used."""
+    spec = _infra_spec(site)
+    if spec is None:
+        return
+    for argument in spec.kernel_arguments:
+        if argument.argument and not _KERNEL_ARGUMENT.match(argument.argument):
+            yield problem("bad-kernel-argument", argument.at("argument"), value=argument.argument)
+    if spec.ignition_config_override:
+        fault = ignition_fault(spec.ignition_config_override)
+        if fault:
+            node = spec.at("ignition_config_override")
+            yield problem("bad-ignition-override", node, key="ignitionConfigOverride", reason=fault)
+    if spec.os_image_version and spec.cluster_ref is not None:
+        yield problem("os-image-version", spec.at("os_image_version"), value=spec.os_image_version)
+
+
+def check_infra_env_agrees(site: Site) -> Iterator[Problem]:
+    """InfraEnv and AgentClusterInstall do not name different keys and proxies."""
+    infra, spec = _infra_spec(site), _install_spec(site)
+    if infra is None or spec is None:
+        return
+    if _differ(infra.ssh_authorized_key, spec.ssh_public_key):
+        yield _differs(
+            "sshPublicKey", spec.at("ssh_public_key"), "sshAuthorizedKey", infra.at("ssh_authorized_key")
+        )
+    if infra.proxy is None or spec.proxy is None:
+        return
+    for name, key in (("http_proxy", "httpProxy"), ("https_proxy", "httpsProxy")):
+        if _differ(getattr(infra.proxy, name), getattr(spec.proxy, name)):
+            yield _differs(key, spec.proxy.at(name), key, infra.proxy.at(name))
+
+
+def _differ(one: str | None, other: str | None) -> bool:
+    return bool(one and other and one.strip() != other.strip())
+
+
+def _differs(key: str, at: Node, other_key: str, other: Node) -> Problem:
+    place = Place.of_key(other)
+    return problem(
+        "infra-env-differs",
+        Place.of_key(at),
+        key=key,
+        other=other_key,
+        where=f"{place.source.name}:{place.position[0]}",
+    )
+
+
+RULES: Final = (
+    check_complete,
+    check_versions,
+    check_references,
+    check_references_outside,
+    check_labels,
+    check_pull_secret,
+    check_user_managed,
+    check_vip_fields,
+    check_disk_encryption,
+    check_external,
+    check_overrides,
+    check_release,
+    check_infra_env,
+    check_infra_env_agrees,
+    check_descriptions,
+    check_extra_manifests,
+)

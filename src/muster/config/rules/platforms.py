@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Platforms: what each of them needs beyond the shape of its fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from muster.config import derive
+from muster.config.rules import bgp, provisioning, vsphere
+from muster.config.rules.machines import (
+    insert_beside,
+    is_agent_based,
+    is_unread,
+    line_of,
+    remove_item,
+    replace_text,
+)
+from muster.model.platform import Platform
+from muster.model.platform.baremetal import BootMode
+from muster.model.platform.external import CloudControllerManager
+from muster.model.platform.nutanix import NutanixPlatform
+from muster.model.platform.on_premises import DNSRecordsType, LoadBalancerType, OnPremises
+from muster.model.problem import Place, Problem, problem
+from muster.model.site import Site
+from muster.model.tree import Node, Sequence, is_null
+
+_OCI: Final = "oci"
+_MOST_SUBNETS: Final = 32
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
+
+
+def _platform(site: Site) -> Platform:
+    """The platform of a cluster that is installed on hosts; an empty one if there is none."""
+    if not is_agent_based(site) or site.install is None or derive.platform_name(site.install) is None:
+        return Platform()
+    return site.install.platform or Platform()
+
+
+def check_external(site: Site) -> Iterator[Problem]:
+    """A provider with a cloud controller manager of its own brings it along."""
+    external = _platform(site).external
+    if external is None or is_unread(external, "cloud_controller_manager"):
+        return
+    manager = external.cloud_controller_manager
+    if external.platform_name == _OCI and manager is not CloudControllerManager.EXTERNAL:
+        written = external.has("cloud_controller_manager")
+        at = external.at("cloud_controller_manager") if written else external.at("platform_name")
+        right = str(CloudControllerManager.EXTERNAL)
+        edits = replace_text(at, right) if written else ()
+        if not written and external.has("platform_name"):
+            edits = insert_beside(at, f"cloudControllerManager: {right}")
+        yield problem("oci-controller", at, edits=edits)
+    elif manager is CloudControllerManager.EXTERNAL and not site.extra_manifests:
+        yield problem("external-without-manifests", external.at("cloud_controller_manager"))
+
+
+def check_dns_records(site: Site) -> Iterator[Problem]:
+    """Names are served from outside only when the load is balanced there."""
+    platform = _platform(site)
+    for section in (platform.baremetal, platform.vsphere):
+        if section is None or section.dns_records_type is not DNSRecordsType.EXTERNAL:
+            continue
+        if not _is_user_managed(section) and not is_unread(section, "load_balancer"):
+            yield problem("dns-records-type", section.at("dns_records_type"))
+
+
+def _is_user_managed(section: OnPremises) -> bool:
+    balancer = section.load_balancer
+    return balancer is not None and (
+        balancer.type is LoadBalancerType.USER_MANAGED or is_unread(balancer, "type")
+    )
+
+
+def check_boot_modes(site: Site) -> Iterator[Problem]:
+    """Hosts keep the boot mode that their firmware has."""
+    baremetal = _platform(site).baremetal
+    for host in baremetal.hosts if baremetal else ():
+        if host.boot_mode not in (None, BootMode.UEFI):
+            reason = "hosts boot in the mode that their firmware is set to"
+            yield problem("ignored-field", Place.of_key(host.at("boot_mode")), key="bootMode", reason=reason)
+
+
+def check_nutanix(site: Site) -> Iterator[Problem]:
+    """Machines on Nutanix run on one Prism Element, in networks that are each named once."""
+    nutanix = _platform(site).nutanix
+    if nutanix is None:
+        return
+    elements = nutanix.places.get("prism_elements")
+    if isinstance(elements, Sequence) and not is_unread(nutanix, "prism_elements"):
+        count = len(nutanix.prism_elements)
+        if count != 1:
+            at = Place.of(elements.items[1]) if count > 1 else Place.of_key(elements)
+            yield problem("prism-elements", at, count=count)
+    yield from _subnets(nutanix)
+    for element in nutanix.prism_elements:
+        if element.uuid and not _UUID.match(element.uuid):
+            yield problem("not-a-uuid", element.at("uuid"), key="uuid", value=element.uuid)
+
+
+def _subnets(nutanix: NutanixPlatform) -> Iterator[Problem]:
+    node = nutanix.places.get("subnet_uuids")
+    if not isinstance(node, Sequence) or is_unread(nutanix, "subnet_uuids"):
+        return
+    count = len(nutanix.subnet_uuids)
+    if not 1 <= count <= _MOST_SUBNETS:
+        yield problem("subnet-count", Place.of_key(node), count=count, most=_MOST_SUBNETS)
+    first: dict[str, Node] = {}
+    for uuid, at in nutanix.subnet_uuids.located():
+        if not _UUID.match(uuid):
+            yield problem("not-a-uuid", at, key="subnetUUIDs", value=uuid or '""')
+        elif first.setdefault(uuid.lower(), at) is not at:
+            yield problem(
+                "subnet-twice", at, value=uuid, line=line_of(first[uuid.lower()]), edits=remove_item(at)
+            )
+
+
+def check_unused(site: Site) -> Iterator[Problem]:
+    """Settings of the provisioning network need a host with a management controller."""
+    baremetal = _platform(site).baremetal
+    if baremetal is None or any(host.host.bmc and host.host.bmc.has("address") for host in site.hosts):
+        return
+    for name in provisioning.FIELDS:
+        node = baremetal.places.get(name)
+        if node is not None and not is_null(node) and not is_unread(baremetal, name):
+            key = node.key.text if node.key else name
+            reason = "no host has a bmc.address, so the cluster manages no machines"
+            yield problem("ignored-field", Place.of_key(node), key=key, reason=reason)
+
+
+RULES: Final = (
+    check_external,
+    check_dns_records,
+    check_boot_modes,
+    check_nutanix,
+    check_unused,
+    *vsphere.RULES,
+    *provisioning.RULES,
+    *bgp.RULES,
+)

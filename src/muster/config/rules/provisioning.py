@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The provisioning network of platform baremetal, over which the cluster installs hosts later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
+from typing import Final, NamedTuple
+
+from muster.config import derive
+from muster.config.rules.machines import is_agent_based, is_unread, known_machine_networks, line_of
+from muster.config.rules.management import SCHEMES, scheme_of
+from muster.model.platform.baremetal import BareMetalPlatform, ProvisioningNetwork
+from muster.model.problem import Place, Problem, problem
+from muster.model.schema import Items
+from muster.model.site import Site
+from muster.model.tree import Node
+from muster.model.values import IP, Network
+
+FIELDS: Final = (
+    "provisioning_network_interface",
+    "provisioning_network_cidr",
+    "provisioning_network_gateway",
+    "provisioning_dhcp_range",
+    "cluster_provisioning_ip",
+    "provisioning_host_ip",
+    "provisioning_dhcp_external",
+)
+"""Settings that have no effect when the cluster manages no machines."""
+DEFAULT_NETWORK: Final = ip_network("172.22.0.0/24")
+_LEAST_PREFIX_V6: Final = 64
+
+
+class _Setup(NamedTuple):
+    """The provisioning network as it will be."""
+
+    platform: BareMetalPlatform
+    mode: ProvisioningNetwork
+    network: Network
+    at: Place
+    """Where the network is written, or what it follows from."""
+
+
+def _setup(site: Site) -> _Setup | None:
+    """The provisioning network, if the cluster manages machines and all that matters could be read."""
+    install = site.install
+    if install is None or not is_agent_based(site) or derive.platform_name(install) != "baremetal":
+        return None
+    platform = install.platform.baremetal if install.platform else None
+    if platform is None or not any(host.host.bmc and host.host.bmc.address for host in site.hosts):
+        return None
+    if any(is_unread(platform, name) for name in ("provisioning_network", "provisioning_network_cidr")):
+        return None
+    mode = platform.provisioning_network or ProvisioningNetwork.MANAGED
+    if platform.provisioning_network is None and platform.provisioning_dhcp_external:
+        mode = ProvisioningNetwork.UNMANAGED
+    name = "provisioning_network_cidr" if platform.provisioning_network_cidr else "provisioning_network"
+    at = Place.of(platform.at(name)) if platform.has(name) else Place.of_key(platform.node)
+    return _Setup(platform, mode, platform.provisioning_network_cidr or DEFAULT_NETWORK, at)
+
+
+def _cluster_ip(platform: BareMetalPlatform) -> tuple[IP, Node] | None:
+    for name in ("cluster_provisioning_ip", "provisioning_host_ip"):
+        found = getattr(platform, name)
+        if found is not None:
+            return found, platform.at(name)
+    return None
+
+
+def _holds(network: Network, ip: IP) -> bool:
+    return ip.version == network.version and ip in network
+
+
+def check_network(site: Site) -> Iterator[Problem]:
+    """The provisioning network is apart from the hosts' network, and DHCP can serve it."""
+    setup, machine = _setup(site), known_machine_networks(site)
+    if setup is None or setup.mode is ProvisioningNetwork.DISABLED:
+        return
+    for network in machine or Items[Network]():
+        if network.version == setup.network.version and network.overlaps(setup.network):
+            given = "" if setup.platform.provisioning_network_cidr else " (the default)"
+            yield problem("provisioning-overlap", setup.at, value=f"{setup.network}{given}", network=network)
+    prefix = setup.network.prefixlen
+    if setup.mode is ProvisioningNetwork.MANAGED and setup.network.version == 6 and prefix < _LEAST_PREFIX_V6:
+        yield problem("provisioning-too-large", setup.at, value=setup.network, least=_LEAST_PREFIX_V6)
+
+
+def check_addresses(site: Site) -> Iterator[Problem]:
+    """The addresses of provisioning service and gateway are in the right network."""
+    setup = _setup(site)
+    if setup is None:
+        return
+    service = _cluster_ip(setup.platform)
+    if setup.mode is ProvisioningNetwork.DISABLED:
+        machine = known_machine_networks(site)
+        if service and machine and not any(_holds(network, service[0]) for network in machine):
+            words = ", ".join(map(str, machine))
+            yield _outside(
+                service, "the machine network, where it belongs without a provisioning network", words
+            )
+        return
+    if service and not _holds(setup.network, service[0]):
+        yield _outside(service, "the provisioning network", str(setup.network))
+    gateway = setup.platform.provisioning_network_gateway
+    if gateway is not None:
+        yield from _check_gateway(
+            setup, (gateway, setup.platform.at("provisioning_network_gateway")), service
+        )
+
+
+def _outside(found: tuple[IP, Node], where: str, networks: str) -> Problem:
+    ip, node = found
+    key = node.key.text if node.key else "the address"
+    return problem("provisioning-outside", node, key=key, value=ip, where=where, networks=networks)
+
+
+def _check_gateway(
+    setup: _Setup, gateway: tuple[IP, Node], service: tuple[IP, Node] | None
+) -> Iterator[Problem]:
+    ip, node = gateway
+    network = setup.network
+    if not _holds(network, ip):
+        yield _outside(gateway, "the provisioning network", str(network))
+    elif service and ip == service[0]:
+        what = f"the address of the provisioning service (line {line_of(service[1])})"
+        yield problem("provisioning-gateway", node, value=ip, what=what)
+    elif network.version == 4 and network.prefixlen < 31:
+        edges = (("network", network.network_address), ("broadcast", network.broadcast_address))
+        for edge, address in edges:
+            if ip == address:
+                what = f"the {edge} address of {network}"
+                yield problem("provisioning-gateway", node, value=ip, what=what)
+
+
+def check_dhcp_range(site: Site) -> Iterator[Problem]:
+    """DHCP gives out addresses of the provisioning network that nobody else has."""
+    setup = _setup(site)
+    if setup is None or setup.mode is ProvisioningNetwork.DISABLED:
+        return
+    text, node = setup.platform.provisioning_dhcp_range, setup.platform.at("provisioning_dhcp_range")
+    if not text:
+        return
+    ends = [_parse(part) for part in text.split(",")]
+    known = [ip for ip in ends if ip is not None]
+    reason = _range_fault(ends, known, setup.network)
+    if reason:
+        yield problem("dhcp-range", node, value=text, reason=reason)
+        return
+    first, last = known
+    taken = [_cluster_ip(setup.platform)]
+    if setup.platform.provisioning_network_gateway is not None:
+        gateway = setup.platform.provisioning_network_gateway
+        taken.append((gateway, setup.platform.at("provisioning_network_gateway")))
+    for found in taken:
+        if found and found[0].version == first.version and int(first) <= int(found[0]) <= int(last):
+            key = found[1].key.text if found[1].key else "the address"
+            yield problem(
+                "address-in-dhcp-range", found[1], key=key, value=found[0], range=text, line=line_of(node)
+            )
+
+
+def _parse(text: str) -> IP | None:
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
+def _range_fault(ends: list[IP | None], known: list[IP], network: Network) -> str:
+    if len(ends) != 2:
+        return "it is not two addresses with a comma between them"
+    if len(known) != 2:
+        return "a part of it is no IP address (no spaces are allowed)"
+    outside = [ip for ip in known if not _holds(network, ip)]
+    if outside:
+        return f"{outside[0]} is not in the provisioning network {network}"
+    return "its end comes before its start" if int(known[1]) < int(known[0]) else ""
+
+
+def check_controllers(site: Site) -> Iterator[Problem]:
+    """Without a provisioning network, controllers can mount an image themselves."""
+    setup = _setup(site)
+    if setup is None or setup.mode is not ProvisioningNetwork.DISABLED:
+        return
+    for host in site.hosts:
+        bmc = host.host.bmc
+        scheme = scheme_of(bmc.address) if bmc and bmc.address else ""
+        if bmc and scheme in SCHEMES and "virtualmedia" not in scheme:
+            right = next((each for each in _virtual(scheme) if each in SCHEMES), "")
+            advice = (
+                f"use {right} if the controller can do that" if right else "use a protocol with virtualmedia"
+            )
+            yield problem("needs-provisioning-network", bmc.at("address"), scheme=scheme, advice=advice)
+
+
+def _virtual(scheme: str) -> Iterator[str]:
+    """The name of a protocol with virtual media."""
+    name, plus, transport = scheme.partition("+")
+    yield f"{name}-virtualmedia{plus}{transport}"
+    yield f"{name.removesuffix('-redfish')}-virtualmedia{plus}{transport}"
+
+
+RULES: Final = (check_network, check_addresses, check_dhcp_range, check_controllers)
