@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the process starts and ends: runs a verb, shows what went wrong, and says it by exit status."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from muster.cli import log
+from muster.cli.app import muster
+from muster.errors import ExitStatus, Interrupted, MusterError
+
+
+def main() -> NoReturn:
+    """The `muster` command."""
+    signal.signal(signal.SIGTERM, _on_terminate)
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> ExitStatus:
+    """Run a command line and give its exit status."""
+    try:
+        log.start(arguments)
+        result = muster.main(args=arguments, prog_name="muster", standalone_mode=False)
+        sys.stdout.flush()
+        return ExitStatus(result) if isinstance(result, int) else ExitStatus.OK
+    except click.ClickException as error:
+        return _usage(error)
+    except (KeyboardInterrupt, click.Abort):
+        return _failed(Interrupted())
+    except MusterError as error:
+        return _failed(error)
+    except BrokenPipeError:
+        # Whoever read our output has enough of it; Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitStatus.FAILED
+    except Exception as error:  # noqa: BLE001 - the edge: anything else is a bug of ours
+        return _bug(error, arguments)
+
+
+def _usage(error: click.ClickException) -> ExitStatus:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    print(f"muster: {error.format_message()}", file=sys.stderr)
+    if context is not None:
+        print(f"hint: see `{context.command_path} --help`", file=sys.stderr)
+    return ExitStatus.USAGE
+
+
+def _failed(error: MusterError) -> ExitStatus:
+    log.failure(error)
+    return error.status
+
+
+def _bug(error: Exception, arguments: list[str]) -> ExitStatus:
+    from muster.cli.crash import save_crash_file
+
+    path = save_crash_file(error, arguments, log.directory())
+    print(f"muster: this is a bug in Muster, not in your files: {type(error).__name__}", file=sys.stderr)
+    print(f"A crash report, with secrets removed, was saved as {path}", file=sys.stderr)
+    print("Please look through it and attach it to an issue; CONTRIBUTING.md says how", file=sys.stderr)
+    return ExitStatus.BUG
+
+
+def _on_terminate(_signal: int, _frame: FrameType | None) -> None:
+    raise Interrupted
+
+
+if __name__ == "__main__":
+    main()

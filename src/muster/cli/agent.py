@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`muster agent create ...`: what an agent-based installation is made from."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from muster.cli import options, site
+from muster.config.manifests import render_manifests
+from muster.config.state import load_state, save_state
+from muster.config.template import AGENT_CONFIG_TEMPLATE
+from muster.errors import UserError
+from muster.files import save_file, save_new_file
+
+
+@click.group(epilog=options.examples("muster agent create cluster-manifests --dir mysite"))
+def agent() -> None:
+    """Make media and manifests for an agent-based installation."""
+
+
+@agent.group(epilog=options.examples("muster agent create agent-config-template --dir mysite"))
+def create() -> None:
+    """Create files in the site's directory. Inputs are never changed or removed."""
+
+
+@create.command(
+    "agent-config-template", epilog=options.examples("muster agent create agent-config-template --dir mysite")
+)
+@options.site_options
+def agent_config_template(directory: str | None, log_level: str | None, output_format: str) -> None:
+    """Write a commented agent-config.yaml to start from. A file that exists is never touched."""
+    run = options.begin(directory, log_level, output_format)
+    path = run.directory / "agent-config.yaml"
+    if not save_new_file(path, AGENT_CONFIG_TEMPLATE.encode(), mode=0o600):
+        raise UserError(
+            f"{path} exists already and was not touched",
+            hint="name another directory with --dir, or move the file away first",
+        )
+    if run.as_json:
+        click.echo(json.dumps({"created": [str(path)]}, indent=2))
+    else:
+        click.echo(f"{path} created; fill it in, then run `muster check --dir {run.directory}`")
+
+
+@create.command(
+    "cluster-manifests", epilog=options.examples("muster agent create cluster-manifests --dir mysite")
+)
+@options.site_options
+@click.option("--force", is_flag=True, help="Replace manifests that were changed by hand (a backup is kept).")
+def cluster_manifests(
+    directory: str | None, log_level: str | None, output_format: str, *, force: bool
+) -> None:
+    """Write the site as ZTP manifests: cluster-manifests/ and mirror/.
+
+    install-config.yaml and agent-config.yaml stay. Files that Muster did not write, or that were changed
+    since, are not replaced without --force.
+    """
+    run = options.begin(directory, log_level, output_format)
+    plan = site.load_plan(run)
+    state = load_state(run.directory)
+    files = {name: text.encode() for name, text in render_manifests(plan).items()}
+    foreign = [name for name, data in files.items() if state.is_foreign(run.directory, name, data)]
+    if foreign and not force:
+        raise UserError(
+            f"not written by Muster, or changed since: {', '.join(foreign)}",
+            hint="move them away, or replace them with --force (a backup is kept)",
+        )
+    written = state.changed(run.directory, files)
+    backups = state.back_up(run.directory, foreign)
+    for name in written:
+        save_file(run.directory / name, files[name], mode=0o600)
+    save_state(run.directory, state.with_outputs(files))
+    if run.as_json:
+        body = {"created": written, "unchanged": sorted(set(files) - set(written)), "backups": backups}
+        click.echo(json.dumps(body, indent=2))
+    elif written:
+        click.echo("\n".join(f"{run.directory / name} written" for name in written))
+    else:
+        click.echo("nothing has changed: the manifests are up to date")

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where messages go: short ones to the terminal, all of them to the log file of the site."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import click
+
+from muster import __version__
+from muster.errors import ConfigError, MusterError
+from muster.redact import redact, redact_arguments
+
+LOG_FILE: Final = ".openshift_install.log"
+LEVELS: Final = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "error": logging.ERROR,
+}
+_logger: Final = logging.getLogger("muster")
+
+
+class _Redacting(logging.Formatter):
+    """Formats a record and takes the secrets out of it."""
+
+    def __init__(self, *, dated: bool) -> None:
+        super().__init__()
+        self._dated = dated
+
+    def format(self, record: logging.LogRecord) -> str:
+        level = record.levelname.lower()
+        message = redact(record.getMessage())
+        if self._dated:
+            now = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
+            return f'time="{now}" level={level} msg={json.dumps(message, ensure_ascii=False)}'
+        return "\n".join(f"{record.levelname:<7} {line}" for line in message.splitlines())
+
+
+class _State:
+    """What one run of the program knows about its messages."""
+
+    arguments: Sequence[str] = ()
+    as_json = False
+    directory: Path | None = None
+
+
+_state = _State()
+
+
+def start(arguments: Sequence[str]) -> None:
+    """Begin a run: messages go to the terminal until a verb names the site's directory."""
+    _state.arguments, _state.as_json, _state.directory = arguments, False, None
+    _logger.handlers.clear()
+    _logger.setLevel(logging.DEBUG)
+    _logger.propagate = False
+    terminal = logging.StreamHandler(sys.stderr)
+    terminal.setLevel(logging.INFO)
+    terminal.setFormatter(_Redacting(dated=False))
+    _logger.addHandler(terminal)
+
+
+def configure(level: str, site: Path | None, *, as_json: bool) -> None:
+    """Set the terminal's level, and keep a log in the site's directory when there is one."""
+    _state.as_json, _state.directory = as_json, site
+    for handler in _logger.handlers:
+        handler.setLevel(LEVELS[level])
+    if site is not None:
+        _open_file(site / LOG_FILE)
+    _logger.debug("muster %s", " ".join(redact_arguments(_state.arguments)))
+    _logger.debug("version %s", __version__)
+
+
+def _open_file(path: Path) -> None:
+    """A log that cannot be written is no reason to fail: a check of a read-only directory is fine."""
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+        stream = os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8")
+    except OSError as error:
+        _logger.debug("no log file: cannot write %s: %s", path, error.strerror)
+        return
+    handler = logging.StreamHandler(stream)
+    handler.setLevel(logging.DEBUG)
+    handler.setFormatter(_Redacting(dated=True))
+    _logger.addHandler(handler)
+
+
+def directory() -> Path | None:
+    """The directory of the site that this run works on."""
+    return _state.directory
+
+
+def failure(error: MusterError) -> None:
+    """Tell the user why the run failed."""
+    message, hint = redact(error.message), redact(error.hint)
+    if _state.as_json and not isinstance(error, ConfigError):
+        click.echo(json.dumps({"error": {"message": message, "hint": hint}}, indent=2, ensure_ascii=False))
+    _logger.debug("failed: %s", message)
+    click.echo(f"muster: {message}", err=True)
+    if hint:
+        click.echo(f"hint: {hint}", err=True)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flags that many verbs share. They may stand before or behind the verb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from muster.cli import log
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Globals:
+    """Flags that were given before the verb."""
+
+    directory: str | None = None
+    log_level: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What every verb that works on a site is told."""
+
+    directory: Path
+    as_json: bool
+
+
+directory = click.option(
+    "--dir",
+    "directory",
+    metavar="DIR",
+    help="Directory with the site's files.  [default: .]",
+    type=click.Path(),
+)
+log_level = click.option(
+    "--log-level", type=click.Choice(list(log.LEVELS)), help="How much to tell.  [default: info]"
+)
+output = click.option(
+    "--output", "-o", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+    help="Text for people or JSON for scripts.",
+)  # fmt: skip
+
+
+def site_options(command: F) -> F:
+    """--dir, --log-level and --output."""
+    return directory(log_level(output(command)))
+
+
+def begin(directory: str | None, log_level: str | None, output_format: str = "text") -> Run:
+    """Start a verb that works on a site: settle the flags and open the log."""
+    before = click.get_current_context().find_object(Globals) or Globals()
+    place = Path(directory or before.directory or ".")
+    as_json = output_format == "json"
+    log.configure(log_level or before.log_level or "info", place, as_json=as_json)
+    return Run(place, as_json)
+
+
+def begin_without_site(log_level: str | None = None, output_format: str = "text") -> bool:
+    """Start a verb that works on no site; True when it is to print JSON."""
+    before = click.get_current_context().find_object(Globals) or Globals()
+    as_json = output_format == "json"
+    log.configure(log_level or before.log_level or "info", None, as_json=as_json)
+    return as_json
+
+
+def examples(*lines: str) -> str:
+    """The part of a help text that shows how it is done."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

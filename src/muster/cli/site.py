@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the verbs that build something do first: check the site, and resolve it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import click
+
+from muster.cli.options import Run
+from muster.config.check import check_folder, is_valid
+from muster.config.folder import Directory
+from muster.config.report import problems_json, render_count, render_problems
+from muster.config.resolve import resolve_site
+from muster.errors import ConfigError, UserError
+from muster.model.plan import Plan
+from muster.model.problem import Problem
+from muster.model.site import Environment, Site
+
+
+def environment() -> Environment:
+    """The environment variables and the date of this run."""
+    return replace(Environment.of(os.environ), today=datetime.now(UTC).date())
+
+
+def load_valid_site(run: Run) -> Site:
+    """The site, if nothing but warnings was found; these go to standard error."""
+    found, problems = check_folder(Directory(run.directory), environment())
+    if not is_valid(problems):
+        _show(run, problems)
+        raise ConfigError(
+            f"the files in {run.directory} do not hold: {render_count(problems)}",
+            hint=f"`muster check --dir {run.directory} --fix` mends the mechanical ones",
+        )
+    if problems:
+        click.echo(render_problems(problems), err=True)
+    return found
+
+
+def load_plan(run: Run) -> Plan:
+    """The plan of a valid site that describes a cluster."""
+    found = load_valid_site(run)
+    if found.install is None:
+        raise UserError(
+            f"{run.directory} describes no cluster",
+            hint="a plan needs install-config.yaml, or the manifests in cluster-manifests/",
+        )
+    return resolve_site(found)
+
+
+def _show(run: Run, problems: list[Problem]) -> None:
+    if run.as_json:
+        click.echo(json.dumps(problems_json(problems), indent=2, ensure_ascii=False))
+    else:
+        click.echo(render_problems(problems), err=True)

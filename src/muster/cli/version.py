@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`muster version`."""
+
+from __future__ import annotations
+
+import json
+import platform
+
+import click
+
+from muster import __version__
+from muster.cli import options
+
+
+@click.command(epilog=options.examples("muster version", "muster version --output json"))
+@options.output
+def version(output_format: str) -> None:
+    """Print the version of Muster and of the Python it runs on."""
+    facts = {"version": __version__, "python": platform.python_version()}
+    if options.begin_without_site(output_format=output_format):
+        click.echo(json.dumps(facts, indent=2))
+    else:
+        click.echo(f"muster {__version__} (Python {facts['python']})")
