@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the generated part of docs/reference: rules, files and commands, from catalogue, models and CLI.
+
+python docs/generate.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from muster.cli.app import muster
+from muster.config.describe import doc_of, notes, type_name, walk_fields
+from muster.config.kinds import KINDS
+from muster.model.catalogue import rules
+
+HERE = Path(__file__).parent / "reference"
+NOTICE = "<!-- Written by docs/generate.py (`make docs`); do not edit. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """Every generated page by its name."""
+    found = {"rules.md": _rules(), "commands.md": _commands()}
+    for kind in KINDS:
+        found[f"files/{kind}.md"] = _file(kind)
+    found["files/README.md"] = _files()
+    return {name: f"{NOTICE}\n{text}" for name, text in found.items()}
+
+
+def _rules() -> str:
+    lines = [
+        "# Rules",
+        "",
+        "Every rule that `muster check` knows; `muster explain MC101` prints one. Those marked *repair*",
+        "are mended by `muster check --fix`, at least in their common form. Words in braces are filled in.",
+        "",
+        "| id | name | severity | message |",
+        "|---|---|---|---|",
+    ]
+    for rule in rules().values():
+        severity = f"{rule.severity}, repair" if rule.repair else str(rule.severity)
+        lines.append(
+            f"| [{rule.id}](#{rule.id.lower()}) | {rule.slug} | {severity} | {_cell(rule.message)} |"
+        )
+    for rule in rules().values():
+        lines += ["", f"## {rule.id}", f"**{rule.slug}** ({rule.severity})", ""]
+        lines += [f"> {_text(rule.message)}", "", _text(rule.why), "", f"Fix: {_text(rule.fix)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return _text(text).replace("|", "\\|").replace("\n", " ")
+
+
+def _text(text: str) -> str:
+    return text.replace("<", "&lt;").replace(">", "&gt;").replace("*", "\\*")
+
+
+def _files() -> str:
+    lines = [
+        "# Files",
+        "",
+        "The files that Muster reads from a site's directory.",
+        "",
+        "| kind | file | what it says |",
+        "|---|---|---|",
+    ]
+    lines += [
+        f"| [{kind}]({kind}.md) | `{file}` | {doc_of(model)} |" for kind, (file, model) in KINDS.items()
+    ]
+    lines += [
+        "| | `mirror/registries.conf` | Where images are pulled from (containers-registries.conf(5)). |",
+        "| | `mirror/ca-bundle.crt` | Certificates of authorities that hosts trust. |",
+        "| | `openshift/*.yaml` | Manifests that are handed to the cluster as they are. |",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _file(kind: str) -> str:
+    file, model = KINDS[kind]
+    lines = [f"# {file}", "", doc_of(model), "", "| field | type | meaning |", "|---|---|---|"]
+    for path, entry in walk_fields(model):
+        words = [entry.doc]
+        if entry.required:
+            words.append("**Required.**")
+        if entry.default:
+            words.append(f"Default: {entry.default}.")
+        if entry.example:
+            words.append(f"Example: `{entry.example}`.")
+        words += notes(entry)
+        lines.append(f"| `{path}` | {_cell(type_name(entry))} | {_cell_with_code(' '.join(words))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell_with_code(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _commands() -> str:
+    lines = ["# Commands", "", "The output of `--help` of every verb."]
+    root = click.Context(muster, info_name="muster", max_content_width=100)
+    for path, context in _walk(root):
+        lines += ["", f"## {path}", "", "```text", context.get_help().rstrip(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _walk(context: click.Context) -> Iterator[tuple[str, click.Context]]:
+    yield context.command_path, context
+    command = context.command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child is not None
+            yield from _walk(click.Context(child, parent=context, info_name=name, max_content_width=100))
+
+
+def main() -> None:
+    """Write all pages."""
+    for name, text in pages().items():
+        path = HERE / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
