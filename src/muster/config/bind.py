@@ -109,7 +109,9 @@ class Binder:
             edits: tuple[Edit, ...] = ()
             if _judged_elsewhere(old, known, places):
                 continue
-            if new is not None and old.name in values:
+            if new is not None and new.many and isinstance(written, Sequence) and new.name not in places:
+                edits = edit.rename_key(written, right)
+            elif new is not None and old.name in values:
                 if is_null(places.get(new.name)):
                     edits = modern_edits(old, new, values, written)
                 elif new.name not in values or says_the_same(old, new, values, places):

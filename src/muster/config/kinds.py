@@ -23,6 +23,7 @@ from muster.model.schema import Model
 MANIFESTS_DIR: Final = "cluster-manifests"
 MIRROR_DIR: Final = "mirror"
 EXTRA_DIR: Final = "openshift"
+IMAGE_BASED_EXTRA_DIR: Final = "extra-manifests"
 TOP_FILES: Final[Mapping[str, type[Model]]] = {
     "install-config.yaml": InstallConfig,
     "agent-config.yaml": AgentConfig,

@@ -14,7 +14,14 @@ from typing import Any, Final, TypeVar, cast
 from muster.config.bind import Binder, closest
 from muster.config.folder import Folder, read_text
 from muster.config.hosts import collect_hosts
-from muster.config.kinds import EXTRA_DIR, MANIFEST_FILES, MANIFESTS_DIR, MIRROR_DIR, TOP_FILES
+from muster.config.kinds import (
+    EXTRA_DIR,
+    IMAGE_BASED_EXTRA_DIR,
+    MANIFEST_FILES,
+    MANIFESTS_DIR,
+    MIRROR_DIR,
+    TOP_FILES,
+)
 from muster.config.layout import unwrap_spec
 from muster.config.lift import lift_manifests
 from muster.config.parse import parse_yaml
@@ -75,7 +82,7 @@ class _Loader:
             registries=registries,
             registries_source=registries_source,
             ca_bundle=self._optional_text(MIRROR_DIR, "ca-bundle.crt"),
-            extra_manifests=tuple(self._extra_manifests()),
+            extra_manifests=tuple(self._extra_manifests(names)),
             image_based_installation=cast(
                 ImageBasedInstallationConfig | None, top.get("image-based-installation-config.yaml")
             ),
@@ -115,12 +122,17 @@ class _Loader:
             missing=tuple(sorted(set(MANIFEST_FILES) - set(present) - _OPTIONAL_MANIFESTS)),
         )
 
-    def _extra_manifests(self) -> Iterator[ExtraManifest]:
-        for name in self._list(EXTRA_DIR) or []:
-            path = f"{EXTRA_DIR}/{name}"
+    def _extra_manifests(self, names: list[str]) -> Iterator[ExtraManifest]:
+        image_based = "image-based-config.yaml" in names
+        folder = IMAGE_BASED_EXTRA_DIR if image_based else EXTRA_DIR
+        endings = (".yaml", ".yml", ".json") if image_based else (".yaml", ".yml")
+        for name in self._list(folder) or []:
+            path = f"{folder}/{name}"
             if self.folder.is_folder(path):
-                self.problems.append(problem("extra-manifest-folder", Place(Source(path, "")), name=path))
-            elif name.endswith((".yaml", ".yml")):
+                self.problems.append(
+                    problem("extra-manifest-folder", Place(Source(path, "")), name=path, folder=folder)
+                )
+            elif name.endswith(endings):
                 source = self._text(path)
                 if source is not None:
                     documents, found = parse_yaml(source)

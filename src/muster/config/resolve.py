@@ -35,7 +35,7 @@ _PLANNED: Final = frozenset(
     (
         "apiVersion", "kind", "metadata", "baseDomain", "pullSecret", "sshKey", "proxy", "imageDigestSources",
         "imageContentSources", "additionalTrustBundle", "networking", "controlPlane", "arbiter", "compute",
-        "platform",
+        "platform", "publish",
     )
 )  # fmt: skip
 """Fields of install-config.yaml that the plan has a place of its own for."""
@@ -51,7 +51,7 @@ _PLANNED_NETWORKING: Final = frozenset(
         "serviceCIDR",
     )
 )
-_PLANNED_POOL: Final = frozenset(("name", "replicas", "architecture"))
+_PLANNED_POOL: Final = frozenset(("name", "replicas", "architecture", "hyperthreading", "platform"))
 _PLANNED_PLATFORM: Final = frozenset(("apiVIP", "apiVIPs", "ingressVIP", "ingressVIPs", "hosts"))
 
 
@@ -106,9 +106,7 @@ def resolve_site(site: Site) -> Plan:
         minimal_iso=_minimal_iso(site, platform, decisions),
         boot_artifacts_base_url=(site.agent.boot_artifacts_base_url or "") if site.agent else "",
         settings=settings(install, platform),
-        extra_manifests=tuple(
-            (each.source.name.rpartition("/")[2], each.source.text) for each in site.extra_manifests
-        ),
+        extra_manifests=tuple((each.source.name, each.source.text) for each in site.extra_manifests),
         decisions=tuple(decisions.made),
     )
 
@@ -278,15 +276,13 @@ def _minimal_iso(site: Site, platform: str, decisions: _Decisions) -> bool:
 
 def settings(install: InstallConfig, platform: str) -> Mapping[str, Plain]:
     """The fields of install-config.yaml that the plan has no place for, as they were written."""
-    written = dump(install)
+    written = dump(install, effective=True)
     found: dict[str, Plain] = {key: value for key, value in written.items() if key not in _PLANNED}
     networking = _rest(written.get("networking"), _PLANNED_NETWORKING)
     if networking:
         found["networking"] = networking
     section = written.get("platform")
     inner = _rest(section.get(platform) if isinstance(section, dict) else None, _PLANNED_PLATFORM)
-    if platform == "vsphere" and isinstance(section, dict):
-        inner |= _rest(section.get(platform), frozenset(inner) | (_PLANNED_PLATFORM - {"hosts"}))
     if inner:
         found["platform"] = {platform: inner}
     for key in ("controlPlane", "arbiter"):

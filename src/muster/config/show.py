@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_interface
 from typing import Final
 
-from muster.config.kinds import EXTRA_DIR
 from muster.model.dump import dump
 from muster.model.plan import HostPlan, Plan, ProxyPlan
 from muster.model.tree import Plain
@@ -106,7 +105,7 @@ def _source_lines(plan: Plan) -> Iterator[str]:
         yield f"  proxy     {address}, directly: {plan.proxy.no_proxy or 'nothing'}"
     yield f"  ssh       {len(plan.ssh_key.splitlines())} key{'s' if plan.ssh_key.count(chr(10)) else ''}"
     if plan.extra_manifests:
-        yield f"  manifests {', '.join(f'{EXTRA_DIR}/{name}' for name, _ in plan.extra_manifests)}"
+        yield f"  manifests {', '.join(name for name, _ in plan.extra_manifests)}"
     if plan.settings:
         yield f"  settings  {', '.join(sorted(plan.settings))}"
 

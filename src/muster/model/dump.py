@@ -11,20 +11,24 @@ from muster.model.tree import Node, Plain, to_plain
 from muster.model.values import Secret
 
 
-def dump(model: Model) -> dict[str, Plain]:
-    """The fields of a model that are set, by their keys. Secrets are revealed: mind where it goes."""
+def dump(model: Model, *, effective: bool = False) -> dict[str, Plain]:
+    """The fields of a model that are set, by their keys. Secrets are revealed: mind where it goes.
+
+    With ``effective``, fields that have no effect are left out.
+    """
     found: dict[str, Plain] = {}
     for key, entry in fields_of(type(model)).items():
         value = getattr(model, entry.name)
-        if value is not None and value != () and value != {}:
-            found[key] = _dump(value)
+        if value is None or value in ((), {}) or (effective and entry.ignored):
+            continue
+        found[key] = _dump(value, effective=effective)
     return found
 
 
-def _dump(value: Any) -> Plain:
+def _dump(value: Any, *, effective: bool) -> Plain:
     match value:
         case Model():
-            return dump(value)
+            return dump(value, effective=effective)
         case Node():
             return to_plain(value)
         case Secret():
@@ -32,8 +36,8 @@ def _dump(value: Any) -> Plain:
         case bool() | int():
             return value
         case tuple():
-            return [_dump(item) for item in value]
+            return [_dump(item, effective=effective) for item in value]
         case Mapping():
-            return {str(key): _dump(item) for key, item in value.items()}
+            return {str(key): _dump(item, effective=effective) for key, item in value.items()}
         case _:
             return str(value)

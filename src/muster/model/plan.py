@@ -138,7 +138,7 @@ class Plan:
     settings: Mapping[str, Plain] = field(repr=False)
     """Further fields of install-config.yaml, handed to the cluster as they are. May hold secrets."""
     extra_manifests: tuple[tuple[str, str], ...] = field(repr=False)
-    """Files of openshift/, by name."""
+    """Manifests that are handed to the cluster as they are, by the name of their file."""
     decisions: tuple[Decision, ...] = field(default=(), compare=False)
 
     @property
