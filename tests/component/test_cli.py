@@ -220,6 +220,24 @@ def test_interruption(site: Path) -> None:
     assert "Traceback" not in err
 
 
+def test_a_terminal_without_unicode(site: Path) -> None:
+    result = run("plan", "--dir", site, env={"PYTHONIOENCODING": "latin-1"})
+    assert result.status == 0
+    assert "\\u" in result.out
+
+
+def test_closed_streams(site: Path) -> None:
+    command = f"{sys.executable} -m muster.cli plan --dir {site} >&- 2>&- <&-"
+    assert subprocess.run(["sh", "-c", command], check=False).returncode == 0
+
+
+def test_nobody_to_ask(site: Path) -> None:
+    break_it(site)
+    result = run("check", "--dir", site, "--fix", stdin="")
+    assert result.status == 1
+    assert "--yes" in result.err
+
+
 def test_a_closed_pipe(site: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)

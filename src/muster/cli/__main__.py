@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -19,7 +21,18 @@ from muster.errors import ExitStatus, Interrupted, MusterError
 def main() -> NoReturn:
     """The `muster` command."""
     signal.signal(signal.SIGTERM, _on_terminate)
+    _open_streams()
     sys.exit(run(sys.argv[1:]))
+
+
+def _open_streams() -> None:
+    """Output that nobody reads, or a terminal that cannot show a character, is no reason to fail."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for all of the run
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: list[str]) -> ExitStatus:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -71,7 +72,7 @@ def _fix(run: Run, environment: Environment, *, ask: bool) -> list[Problem]:
         return remaining
     if not run.as_json:
         click.echo(render_diff(repaired))
-    if ask and not click.confirm("Write these changes?", default=False, err=True):
+    if ask and not _confirmed():
         raise UserError("nothing was changed", hint="run again and answer y, or add --yes")
     backups = _write(run.directory, repaired)
     if run.as_json:
@@ -86,6 +87,15 @@ def _fix(run: Run, environment: Environment, *, ask: bool) -> list[Problem]:
             click.echo("\nWhat is left needs you:\n")
         _report(run, remaining)
     return remaining
+
+
+def _confirmed() -> bool:
+    try:
+        return click.confirm("Write these changes?", default=False, err=True)
+    except click.Abort:
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise
+        return False  # There is nobody to ask.
 
 
 def _write(directory: Path, repaired: Repaired) -> list[str]:
