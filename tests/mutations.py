@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from muster.config.folder import Memory
+from muster.config.document.folder import Memory
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from muster.config.check import check_folder, is_valid
-from muster.config.folder import Memory
+from muster.config.document.folder import Memory
 from muster.config.manifests import render_manifests
 from muster.config.repair import render_diff, repair_folder
 from muster.config.report import problems_json, render_problems

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.config.check import check_folder
-from muster.config.folder import Directory
+from muster.config.document.folder import Directory
 from muster.model.problem import Problem
 from muster.model.site import Environment, Site
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from muster.config.bind import Binder
 from muster.config.describe import json_schema, model_of
+from muster.config.document.bind import Binder
+from muster.config.document.parse import parse_yaml
 from muster.config.kinds import KINDS
-from muster.config.parse import parse_yaml
 from muster.model.dump import dump
 from muster.model.nmstate import NMState
 from muster.model.schema import Items, Model, fields_of

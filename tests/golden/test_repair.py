@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from muster.config.check import check_folder, is_valid
-from muster.config.folder import Directory, Memory
+from muster.config.document.folder import Directory, Memory
 from muster.config.repair import render_diff, repair_folder
 from muster.config.report import render_problems
 from muster.model.catalogue import rules

@@ -35,7 +35,7 @@ def test_every_rule_has_a_case() -> None:
 @pytest.mark.parametrize("base", sorted((HERE / "base").iterdir()), ids=lambda path: path.name)
 def test_bases_hold(base: Path) -> None:
     from muster.config.check import check_folder
-    from muster.config.folder import Directory
+    from muster.config.document.folder import Directory
     from muster.model.site import Environment
 
     _, problems = check_folder(Directory(base), Environment())

@@ -12,7 +12,7 @@ import click
 from muster.cli import options, site
 from muster.cli.options import Run
 from muster.config.check import check_folder, is_valid
-from muster.config.folder import Directory
+from muster.config.document.folder import Directory
 from muster.config.repair import Repaired, render_diff, repair_folder
 from muster.config.report import problems_json, render_problems
 from muster.errors import ExitStatus, UserError

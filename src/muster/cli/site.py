@@ -12,7 +12,7 @@ import click
 
 from muster.cli.options import Run
 from muster.config.check import check_folder, is_valid
-from muster.config.folder import Directory
+from muster.config.document.folder import Directory
 from muster.config.report import problems_json, render_count, render_problems
 from muster.config.resolve import resolve_site
 from muster.errors import ConfigError, UserError

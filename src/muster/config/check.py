@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from muster.config.folder import Folder
+from muster.config.document.folder import Folder
 from muster.config.load import load_site
 from muster.config.rules import RULES
 from muster.model.catalogue import Severity

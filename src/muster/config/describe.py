@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from muster.config.bind import closest
+from muster.config.document.bind import closest
 from muster.config.kinds import KINDS
 from muster.errors import UserError
 from muster.model.nmstate import NMState

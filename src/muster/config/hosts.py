@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from muster.config.bind import Binder
+from muster.config.document.bind import Binder
 from muster.config.network import read_network
 from muster.model.agent_config import AgentConfig
 from muster.model.host import Host, Interface

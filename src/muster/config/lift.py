@@ -11,8 +11,8 @@ import json
 from dataclasses import replace
 from typing import Any, Final
 
-from muster.config.bind import Binder
-from muster.config.parse import parse_yaml
+from muster.config.document.bind import Binder
+from muster.config.document.parse import parse_yaml
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import MachinePool
 from muster.model.manifests.agent_cluster_install import (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
-from muster.config.bind import closest
+from muster.config.document.bind import closest
 from muster.model.nmstate import Interface, InterfaceType, IPv4, NMState, Route
 from muster.model.tree import Node, is_null
 from muster.model.values import IP

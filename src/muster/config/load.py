@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 
-from muster.config.bind import Binder, closest
-from muster.config.folder import Folder, read_text
+from muster.config.document.bind import Binder, closest
+from muster.config.document.folder import Folder, read_text
+from muster.config.document.layout import unwrap_spec
+from muster.config.document.parse import parse_yaml
+from muster.config.formats.registries import parse_registries
 from muster.config.hosts import collect_hosts
 from muster.config.kinds import (
     EXTRA_DIR,
@@ -22,10 +25,7 @@ from muster.config.kinds import (
     MIRROR_DIR,
     TOP_FILES,
 )
-from muster.config.layout import unwrap_spec
 from muster.config.lift import lift_manifests
-from muster.config.parse import parse_yaml
-from muster.config.registries import parse_registries
 from muster.model.agent_config import AgentConfig
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
 from muster.model.install_config import InstallConfig

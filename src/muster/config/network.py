@@ -10,8 +10,9 @@ from typing import Final
 
 from muster_native import NmstateError, gen_conf
 
-from muster.config import edit, links
-from muster.config.bind import Binder, closest
+from muster.config import links
+from muster.config.document import edit
+from muster.config.document.bind import Binder, closest
 from muster.model.nmstate import Interface, NMState, Route
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import fields_of

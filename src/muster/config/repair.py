@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from muster.config.check import check_folder
-from muster.config.folder import Folder, Memory
+from muster.config.document.folder import Folder, Memory
 from muster.model.catalogue import Severity
 from muster.model.problem import Edit, Move, Problem, Repair
 from muster.model.site import Environment

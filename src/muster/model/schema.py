@@ -2,7 +2,7 @@
 """How a file's fields are described: once, and everything else follows.
 
 A model is a frozen dataclass whose fields are made by `value`, `many` and `table`. Reading
-(`muster.config.bind`), ``muster explain``, ``muster schema`` and the reference docs all derive from
+(`muster.config.document.bind`), ``muster explain``, ``muster schema`` and the reference docs all derive from
 these descriptions. A model mirrors its file: an optional field that was not written is None, and
 what follows from that is decided later, with its reason, when the site is resolved.
 """

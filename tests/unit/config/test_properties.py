@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from muster.config.check import check_folder
-from muster.config.folder import Memory
+from muster.config.document.folder import Memory
 from muster.config.manifests import render_manifests
 from muster.config.report import render_problems
 from muster.config.resolve import resolve_site

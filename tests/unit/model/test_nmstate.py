@@ -8,8 +8,8 @@ from textwrap import dedent
 
 import pytest
 
-from muster.config.bind import Binder
-from muster.config.parse import parse_yaml
+from muster.config.document.bind import Binder
+from muster.config.document.parse import parse_yaml
 from muster.model.nmstate import Identifier, Interface, InterfaceState, InterfaceType, NMState
 from muster.model.problem import Place
 from muster.model.tree import Source

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from muster.config import edit
 from muster.config.derive import AGENT_PLATFORMS, VIP_PLATFORMS, platform_name, platform_names
+from muster.config.document import edit
 from muster.config.rules import capabilities, features
 from muster.model.install_config import InstallConfig, Publish
 from muster.model.problem import Edit, Place, Problem, problem

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from muster.config import derive
+from muster.config.formats.pem import read_bundle
 from muster.config.kinds import MANIFESTS_DIR
 from muster.config.lift import lift_manifests
-from muster.config.pem import read_bundle
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import MachinePool
 from muster.model.problem import Place, Problem, problem

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from muster.config.bind import Binder
+from muster.config.document.bind import Binder
 from muster.model.host import Interface as Card
 from muster.model.nmstate import NMState
 from muster.model.site import Site, SiteHost

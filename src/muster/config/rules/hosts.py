@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from muster.config import derive
-from muster.config.bind import closest
+from muster.config.document.bind import closest
 from muster.config.links import is_typo, near_names, server_ip
 from muster.config.rules import management, rendezvous
 from muster.config.rules.machines import (

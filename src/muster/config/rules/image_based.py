@@ -9,9 +9,9 @@ from typing import Final
 from uuid import UUID
 
 from muster.config import derive
-from muster.config.edit import replace_scalar
-from muster.config.ignition import ignition_fault
-from muster.config.images import image_fault
+from muster.config.document.edit import replace_scalar
+from muster.config.formats.ignition import ignition_fault
+from muster.config.formats.images import image_fault
 from muster.config.network import read_network
 from muster.config.rules.installer_args import check_installer_args
 from muster.config.rules.versions import check_version

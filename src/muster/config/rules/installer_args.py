@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from muster.config.edit import in_flow, newline
+from muster.config.document.edit import in_flow, newline
 from muster.model.problem import Edit, Problem, problem
 from muster.model.schema import Items
 from muster.model.tree import Node

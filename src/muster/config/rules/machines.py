@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 from typing import NamedTuple
 
-from muster.config import derive, edit
+from muster.config import derive
+from muster.config.document import edit
 from muster.model.host import Interface as Card
 from muster.model.networking import Networking
 from muster.model.nmstate import Address, Interface

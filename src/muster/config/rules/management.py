@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config import derive
-from muster.config.bind import closest
+from muster.config.document.bind import closest
 from muster.config.rules.machines import are_roles_known, is_agent_based, is_unread, line_of
 from muster.model.host import BMC, Role
 from muster.model.machine_pool import Credential

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from muster.config.edit import rename_key, replace_scalar
-from muster.config.ignition import ignition_fault
-from muster.config.images import image_fault
+from muster.config.document.edit import rename_key, replace_scalar
+from muster.config.formats.ignition import ignition_fault
+from muster.config.formats.images import image_fault
 from muster.config.kinds import MANIFESTS_DIR
 from muster.config.lift import annotation_node
 from muster.config.rules.descriptions import check_descriptions

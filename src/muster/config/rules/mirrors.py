@@ -10,10 +10,10 @@ from typing import Final
 
 from muster.config.cluster_networks import find_cluster_network
 from muster.config.derive import architecture
-from muster.config.edit import replace_scalar
-from muster.config.images import covers, host_of, registry_of, repaired_repository, repository_fault
-from muster.config.logins import has_login, registries_of
-from muster.config.registries import find_place
+from muster.config.document.edit import replace_scalar
+from muster.config.formats.images import covers, host_of, registry_of, repaired_repository, repository_fault
+from muster.config.formats.logins import has_login, registries_of
+from muster.config.formats.registries import find_place
 from muster.model.install_config import ImageContentSource, ImageSource
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.registries import RegistriesConf, merge_sources

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config import links
-from muster.config.bind import closest
+from muster.config.document.bind import closest
 from muster.config.rules import routes, stacks
 from muster.config.rules.documents import documents
 from muster.config.rules.machines import insert_beside, insert_first, line_of, replace_text

@@ -8,8 +8,6 @@ from ipaddress import ip_network
 from itertools import combinations
 from typing import Final
 
-from muster.config import edit
-from muster.config.bind import closest
 from muster.config.derive import (
     DEFAULT_NETWORK_TYPE,
     cluster_networks,
@@ -18,6 +16,8 @@ from muster.config.derive import (
     service_networks,
     vips,
 )
+from muster.config.document import edit
+from muster.config.document.bind import closest
 from muster.config.rules import families, pods
 from muster.config.rules.nets import (
     FIELDS,

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from muster.config import edit
 from muster.config.derive import DEFAULT_HOST_PREFIX, DEFAULT_HOST_PREFIX_V6, host_counts, host_prefix
+from muster.config.document import edit
 from muster.config.rules.nets import join_subnet, pod_entries, read_networking, uses_ovn
 from muster.model.networking import ClusterNetwork, Networking
 from muster.model.problem import Place, Problem, problem

@@ -9,7 +9,7 @@ from ipaddress import ip_address, ip_network
 from typing import Final
 
 from muster.config.cluster_networks import find_cluster_network
-from muster.config.edit import replace_scalar
+from muster.config.document.edit import replace_scalar
 from muster.model.install_config import Proxy
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.site import Site

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 from typing import Final
 
-from muster.config import edit, links
-from muster.config.bind import closest
+from muster.config import links
+from muster.config.document import edit
+from muster.config.document.bind import closest
 from muster.config.rules.documents import documents
 from muster.config.rules.machines import insert_beside, ips_of, is_dynamic, line_of, replace_text
 from muster.model.nmstate import Interface, IPv4, NMState, Route

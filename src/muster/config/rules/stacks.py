@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config import links
-from muster.config.bind import closest
+from muster.config.document.bind import closest
 from muster.config.rules.documents import Document, documents
 from muster.config.rules.machines import line_of
 from muster.model.nmstate import Interface, InterfaceType

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from muster.config import edit
 from muster.config.derive import (
     AGENT_PLATFORMS,
     DEFAULT_CONTROL_PLANE,
@@ -15,6 +14,7 @@ from muster.config.derive import (
     USER_MANAGED_PLATFORMS,
     platform_name,
 )
+from muster.config.document import edit
 from muster.config.rules import disks, fencing
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import Architecture, Hyperthreading, MachineManagement, MachinePool

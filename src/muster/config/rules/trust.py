@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
-from muster.config.edit import replace_scalar
-from muster.config.logins import find_faults
-from muster.config.pem import Block, Certificate, read_bundle, text_after
-from muster.config.places import place_of_rest, place_of_text, places_of_blocks, span_of
-from muster.config.ssh import BadSSHKey, SSHKey, holds_private_key, key_lines, parse_ssh_key
+from muster.config.document.edit import replace_scalar
+from muster.config.document.places import place_of_rest, place_of_text, places_of_blocks, span_of
+from muster.config.formats.logins import find_faults
+from muster.config.formats.pem import Block, Certificate, read_bundle, text_after
+from muster.config.formats.ssh import BadSSHKey, SSHKey, holds_private_key, key_lines, parse_ssh_key
 from muster.model.install_config import TrustBundlePolicy
 from muster.model.manifests.pull_secret import DOCKER_CONFIG
 from muster.model.problem import Edit, Place, Problem, problem

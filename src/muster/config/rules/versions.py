@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from muster.config.edit import newline
+from muster.config.document.edit import newline
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Model
 from muster.model.tree import Map, is_null

@@ -9,7 +9,7 @@ from posixpath import join
 from typing import Final
 
 from muster.config import derive
-from muster.config.bind import closest
+from muster.config.document.bind import closest
 from muster.config.links import is_typo, near_names
 from muster.config.rules.machines import is_agent_based, is_unread, line_of, replace_text
 from muster.model.platform.vsphere import (

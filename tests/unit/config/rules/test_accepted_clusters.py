@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from muster.config.check import check_folder
-from muster.config.folder import Directory, Memory
+from muster.config.document.folder import Directory, Memory
 from muster.config.report import render_problems
 from muster.model.site import Environment
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from muster.config.pem import block_starts
+from muster.config.formats.pem import block_starts
 from muster.model.problem import Place
 from muster.model.tree import Node, Source
 

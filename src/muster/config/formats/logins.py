@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from muster.config.images import covers, registry_fault
+from muster.config.formats.images import covers, registry_fault
 
 _FILE_NAME: Final = re.compile(r"(?:file:|[~.]{0,2}/)\S+\Z|\S+\.(?:json|txt)\Z")
 _PLACEHOLDER: Final = re.compile(

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from muster.config.bind import closest
-from muster.config.images import repaired_repository, repository_fault
+from muster.config.document.bind import closest
+from muster.config.formats.images import repaired_repository, repository_fault
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.registries import Mirror, PullFromMirror, RegistriesConf, Registry
 from muster.model.tree import Source

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muster.config import edit
+from muster.config.document import edit
 from muster.model.problem import Edit
 from muster.model.schema import Field, Object
 from muster.model.tree import Node, Scalar, to_plain

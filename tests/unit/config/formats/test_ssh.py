@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.config.ssh import BadSSHKey, SSHKey, holds_private_key, key_lines, parse_ssh_key
+from muster.config.formats.ssh import BadSSHKey, SSHKey, holds_private_key, key_lines, parse_ssh_key
 
 ED25519 = "AAAAC3NzaC1lZDI1NTE5AAAAIKNCZ5TiF1TuoGOvLEDz2CYS4DHWj3Op9p1vAUJqYs2b"
 ECDSA = (

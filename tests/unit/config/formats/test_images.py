@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.config.images import covers, host_of, image_fault, repaired_repository, repository_fault
+from muster.config.formats.images import covers, host_of, image_fault, repaired_repository, repository_fault
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 

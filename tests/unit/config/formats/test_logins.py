@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.config.logins import find_faults, has_login, registries_of
+from muster.config.formats.logins import find_faults, has_login, registries_of
 
 LOGIN = "aHVudGVyOjI="
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from muster.config import edit
-from muster.config.replaced import modern_edits, says_the_same
+from muster.config.document import edit
+from muster.config.document.replaced import modern_edits, says_the_same
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Field, Free, Items, Kind, Leaf, Model, Object, fields_of
 from muster.model.tree import Map, Node, Scalar, Sequence, is_null

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from muster.config.edit import block_end, in_flow
+from muster.config.document.edit import block_end, in_flow
 from muster.model.agent_config import AgentConfig
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Model

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 import yaml
 
-from muster.config import edit
-from muster.config.bind import Binder
-from muster.config.parse import parse_yaml
+from muster.config.document import edit
+from muster.config.document.bind import Binder
+from muster.config.document.parse import parse_yaml
 from muster.config.repair import apply_edits
 from muster.model.install_config import InstallConfig
 from muster.model.networking import Networking

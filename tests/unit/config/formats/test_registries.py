@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from muster.config.registries import parse_registries
+from muster.config.formats.registries import parse_registries
 from muster.model.registries import Mirror, PullFromMirror, RegistriesConf, Registry, render_registries_conf
 from muster.model.tree import Source
 
