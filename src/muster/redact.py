@@ -7,19 +7,23 @@ It works on bare text, so that it also holds for files that cannot be parsed.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Final
 
 MASK: Final = "••••"
 
-_HIDDEN: Final = r"pullsecret|password|passwd|secret|token|dockerconfigjson|\bauth"
+_HIDDEN: Final = (
+    r"pullsecret|pass(?:word|wd|phrase)|\bpwd|secret|token|dockerconfigjson|\bauth\b|\bpsk|mka-cak"
+)
 _SECRET_KEY: Final = re.compile(
     rf"""^(?P<indent>[\s-]*)["']?(?P<key>[\w.-]*(?:{_HIDDEN})[\w.-]*)["']?\s*:(?P<rest>.*)$""",
     re.IGNORECASE,
 )
 _INLINE: Final = re.compile(
-    r"""(["']?(?:auth|password|identitytoken|registrytoken|token|pullSecret)["']?\s*:\s*)"""
-    r"""("[^"]*"?|'[^']*'?|[^,}\s]+)""",
+    r"""(["']?(?:auth|password|passphrase|pwd|identitytoken|registrytoken|token|pullSecret)["']?\s*:\s*)"""
+    r"""("(?:[^"\\]|\\.)*"?|'[^']*'?|[^,}\n]+)""",
     re.IGNORECASE,
 )
 _URL_LOGIN: Final = re.compile(r"(\w+://)[^/@\s'\"]+@")
@@ -64,8 +68,32 @@ def redact_arguments(arguments: Sequence[str]) -> list[str]:
     return shown
 
 
-def masked_lines(text: str) -> dict[int, str]:
-    """The lines of a file that may not be shown as they are, by number (from 1)."""
+def is_secret_key(key: str) -> bool:
+    """Whether a key is called like one whose value is secret."""
+    return key.lower() not in _NOT_SECRET and re.search(_HIDDEN, key, re.IGNORECASE) is not None
+
+
+def masked_lines(text: str, spans: Iterable[tuple[int, int]] = ()) -> dict[int, str]:
+    """The lines of a file that may not be shown as they are, by number (from 1).
+
+    ``spans`` are values that are known to be secret; everything else is found by how it looks.
+    """
+    masked = _masked_by_look(text)
+    lines = text.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    shown: dict[int, str] = {}
+    for start, end in sorted(spans, reverse=True):
+        first, last = bisect_right(starts, start) - 1, bisect_right(starts, max(start, end - 1)) - 1
+        for index in range(first + 1, last + 1):
+            shown[index] = MASK
+        line = shown.get(first, lines[first])
+        tail = line[end - starts[first] :] if first == last else ""
+        if start < end:
+            shown[first] = line[: start - starts[first]] + MASK + tail
+    return masked | {index + 1: redact(line) for index, line in shown.items()}
+
+
+def _masked_by_look(text: str) -> dict[int, str]:
     masked: dict[int, str] = {}
     inside: int | None = None
     private = False

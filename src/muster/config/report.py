@@ -14,7 +14,7 @@ from muster.redact import MASK, masked_lines
 
 @lru_cache(maxsize=64)
 def _masked_lines(source: Source) -> dict[int, str]:
-    return masked_lines(source.text)
+    return masked_lines(source.text, source.secrets)
 
 
 def excerpt(place: Place) -> list[str]:

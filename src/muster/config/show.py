@@ -5,15 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_interface
-from typing import Final
 
 from muster.model.dump import dump
 from muster.model.plan import HostPlan, Plan, ProxyPlan
 from muster.model.tree import Plain
 from muster.model.values import IP, Network
-from muster.redact import MASK, redact
-
-_SECRET_KEYS: Final = ("password", "secret", "token", "username", "user")
+from muster.redact import MASK, is_secret_key, redact
 
 
 def render_plan(plan: Plan) -> str:
@@ -208,7 +205,7 @@ def _host_json(host: HostPlan) -> dict[str, object]:
         "interfaces": [{"name": card.name or None, "macAddress": card.mac_address} for card in host.cards],
         "addresses": list(host.addresses),
         "rootDeviceHints": dump(host.disk) if host.disk else None,
-        "networkConfig": dict(host.network) if host.network else None,
+        "networkConfig": masked(dict(host.network)) if host.network else None,
         "bmc": masked(dump(host.bmc)) if host.bmc else None,
     }
 
@@ -218,7 +215,7 @@ def masked(value: Plain) -> Plain:
     match value:
         case Mapping():
             return {
-                key: MASK if isinstance(item, str) and key.lower() in _SECRET_KEYS else masked(item)
+                key: MASK if isinstance(item, str) and is_secret_key(key) else masked(item)
                 for key, item in value.items()
             }
         case list():

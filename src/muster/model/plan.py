@@ -73,7 +73,7 @@ class HostPlan:
     addresses: tuple[str, ...]
     """Static addresses with their prefix lengths."""
     disk: RootDeviceHints | None
-    network: Mapping[str, Plain] | None
+    network: Mapping[str, Plain] | None = field(repr=False)
     """Its NMState document, if it has a static network."""
     keyfiles: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """What nmstate makes of that: NetworkManager profiles by file name."""

@@ -8,6 +8,7 @@ from typing import Self, TypeAlias
 
 from muster.model.catalogue import Rule, Severity, rules
 from muster.model.tree import Node, Source
+from muster.redact import redact
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Problem:
 def problem(slug: str, at: Node | Place, *, edits: tuple[Repair, ...] = (), **values: object) -> Problem:
     """Break a rule: name it by its slug, say where, and give the values its words take."""
     place = at if isinstance(at, Place) else Place.of(at)
-    return Problem(rules()[slug], place, {name: str(value) for name, value in values.items()}, edits)
+    return Problem(rules()[slug], place, {name: redact(str(value)) for name, value in values.items()}, edits)
 
 
 def in_order(problems: list[Problem]) -> list[Problem]:

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from muster.model.tree import NOWHERE, Node, Scalar
+from muster.model.tree import NOWHERE, Map, Node, Scalar, Sequence, is_null
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 
 class Complain(Protocol):
@@ -140,6 +139,19 @@ class Model:
     def has(self, name: str) -> bool:
         """Whether a field was written, even if with a value that could not be read."""
         return name in self.places
+
+    def is_unread(self, name: str) -> bool:
+        """Whether a field says something that could not be read, or only in part."""
+        node, found = self.places.get(name), getattr(self, name)
+        if is_null(node):
+            return False
+        if isinstance(found, Items):
+            written = node.items if isinstance(node, Sequence) else None
+        elif isinstance(found, dict):
+            written = list(node.items.values()) if isinstance(node, Map) else None
+        else:
+            return found is None
+        return written is None or len(found) < sum(not is_null(each) for each in written)
 
 
 M = TypeVar("M", bound=Model)

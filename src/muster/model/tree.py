@@ -26,6 +26,8 @@ class Source:
     text: str = field(repr=False)
     marked: bool = False
     """Whether the file begins with a byte order mark, which is not part of the text."""
+    secrets: list[tuple[int, int]] = field(default_factory=list, repr=False)
+    """From where to where values stand that are never shown; noted as they are read."""
 
     @cached_property
     def line_starts(self) -> list[int]:

@@ -77,17 +77,24 @@ class Binder:
         if right:
             self.report("misspelt-key", at, key=key, right=right, edits=edit.rename_key(child, right))
             return known[right]
+        self._unknown(known, node, key)
+        return None
+
+    def _unknown(self, known: Mapping[str, Field], node: Map, key: str) -> None:
+        child = node.items[key]
+        at = Place.of_key(child)
+        if closest(key, [entry.key for entry in known.values() if entry.secret]):
+            child.source.secrets.append((child.start, child.end))
         if self._lenient:
             self.report("unknown-key-ignored", at, key=key)
-        else:
-            where = f"{node.key.text!r}" if node.key else "the top level of this file"
-            usable = [
-                field.key
-                for field in known.values()
-                if not (field.replaced_by or field.ignored or field.forbidden)
-            ]
-            self.report("unknown-key", at, key=key, where=where, known=", ".join(sorted(usable)))
-        return None
+            return
+        where = f"{node.key.text!r}" if node.key else "the top level of this file"
+        usable = [
+            entry.key
+            for entry in known.values()
+            if not (entry.replaced_by or entry.ignored or entry.forbidden)
+        ]
+        self.report("unknown-key", at, key=key, where=where, known=", ".join(sorted(usable)))
 
     def _remark(self, entry: Field, node: Node) -> None:
         at = Place.of_key(node)
@@ -159,6 +166,8 @@ class Binder:
 
     def _read_one(self, kind: Kind[Any], node: Node, listed: str = "") -> Any:
         """Read one value. ``listed`` is the field whose list it stands in."""
+        if isinstance(kind, Leaf) and kind.secret:
+            node.source.secrets.append((node.start, node.end))
         match kind:
             case Leaf():
                 if not isinstance(node, Scalar):

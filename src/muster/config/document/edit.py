@@ -7,12 +7,17 @@ Every function gives the edits, or none when the text is written in a way that i
 from __future__ import annotations
 
 import json
+import re
+from bisect import bisect_left
 from functools import lru_cache
+from typing import Final
 
 import yaml
 
 from muster.model.problem import Edit
 from muster.model.tree import Map, Node, Scalar, Sequence, Source
+
+_COLON: Final = re.compile(r"[ \t]*:")
 
 
 def replace_scalar(node: Scalar, text: str) -> tuple[Edit, ...]:
@@ -39,7 +44,7 @@ def set_value(node: Scalar, text: str) -> tuple[Edit, ...]:
     if node.key is None or not is_verbatim(node.key) or node.source.text[node.start : node.end]:
         return ()
     behind = key_end(node.key)
-    return (Edit(node.source, behind, behind, f" {text}"),)
+    return () if behind is None else (Edit(node.source, behind, behind, f" {text}"),)
 
 
 def rename_key(value: Node, name: str) -> tuple[Edit, ...]:
@@ -60,10 +65,13 @@ def wrap_in_list(node: Scalar, under: str = "") -> tuple[Edit, ...]:
     if key is None or source.position(key.start)[0] != source.position(node.start)[0] or in_flow(key):
         item = f"{{{under}: {written}}}" if under else written
         return (Edit(source, node.start, end, f"[{item}]"),)
+    behind = key_end(key)
+    if behind is None:
+        return ()
     # From behind the colon, so that an anchor comes along with its value.
-    written = source.text[key_end(key) : end].strip()
+    written = source.text[behind:end].strip()
     item = f"{under}: {written}" if under else written
-    return (Edit(source, key_end(key), end, f"{newline(source)}{indent_of(key)}- {item}"),)
+    return (Edit(source, behind, end, f"{newline(source)}{indent_of(key)}- {item}"),)
 
 
 def rename_to_list(node: Node, name: str, under: str = "") -> tuple[Edit, ...]:
@@ -92,7 +100,7 @@ def insert_entry(parent: Map, key: str, text: str) -> tuple[Edit, ...]:
 def add_entry(after: Node, key: str, text: str) -> tuple[Edit, ...]:
     """Put ``key: text`` behind another entry of the same mapping."""
     source = after.source
-    if after.key is None or not is_verbatim(after.key):
+    if after.key is None or not is_verbatim(after.key) or key_end(after.key) is None:
         return ()
     if in_flow(after.key):
         return (Edit(source, after.end, after.end, f", {key}: {text}"),)
@@ -106,7 +114,7 @@ def add_entry(after: Node, key: str, text: str) -> tuple[Edit, ...]:
 def remove_entry(value: Node) -> tuple[Edit, ...]:
     """Remove a key and its value, with the lines they stand on."""
     key = value.key
-    if key is None or not is_verbatim(key):
+    if key is None or not is_verbatim(key) or key_end(key) is None:
         return ()
     if in_flow(key):
         return _remove_in_flow(key, value)
@@ -145,9 +153,10 @@ def is_verbatim(node: Scalar) -> bool:
     return written == node.text or written.startswith("*")
 
 
-def key_end(key: Scalar) -> int:
-    """Index just behind the colon of a key."""
-    return key.source.text.index(":", key.end) + 1
+def key_end(key: Scalar) -> int | None:
+    """Index just behind the colon of a key; None when the colon does not follow it, as with ``? key``."""
+    colon = _COLON.match(key.source.text, key.end)
+    return colon.end() if colon else None
 
 
 def indent_of(key: Scalar) -> str:
@@ -157,7 +166,9 @@ def indent_of(key: Scalar) -> str:
 
 def in_flow(node: Node) -> bool:
     """Whether a node stands inside ``{}`` or ``[]``."""
-    return any(start < node.start < end for start, end in _flow_ranges(node.source))
+    ranges = _flow_ranges(node.source)
+    index = bisect_left(ranges, (node.start, 0)) - 1
+    return index >= 0 and ranges[index][0] < node.start < ranges[index][1]
 
 
 @lru_cache(maxsize=16)

@@ -10,7 +10,8 @@ from typing import Any, Final
 import yaml
 from yaml._yaml import CParser
 
-from muster.model.problem import Edit, Place, Problem, problem
+from muster.config.document.slips import mend_slips
+from muster.model.problem import Place, Problem, problem
 from muster.model.tree import Map, Node, Scalar, Sequence, Source
 
 MAX_DEPTH: Final = 64
@@ -22,22 +23,37 @@ class _Stop(Exception):
     """The rest of the file cannot be read."""
 
 
+@dataclass(frozen=True)
+class _Anchor:
+    """A value that aliases may stand for."""
+
+    node: Node
+    weight: int = 1
+    """How many values it holds, itself among them, with its aliases written out."""
+    depth: int = 0
+    """How many levels of collections it has."""
+    is_open: bool = False
+    """Its end was not met yet: an alias would stand inside itself."""
+
+
 @dataclass
 class _Open:
     """A collection whose end was not met yet."""
 
     node: Map | Sequence
     weight_before: int
+    anchor: str = ""
+    depth: int = 1
     key: Scalar | None = None
     merges: list[Node] = field(default_factory=list)
 
 
 def parse_yaml(source: Source) -> tuple[list[Node], list[Problem]]:
     """The documents of a file, and what is wrong with its text."""
-    repaired, problems = _repair_text(source)
+    text, problems = mend_slips(source)
     reader = _Reader(source, problems)
     try:
-        reader.read(CParser(repaired))
+        reader.read(CParser(text))
     except _Stop:
         pass
     except yaml.reader.ReaderError as error:
@@ -58,7 +74,7 @@ class _Reader:
         self.problems = problems
         self.documents: list[Node] = []
         self._stack: list[_Open] = []
-        self._anchors: dict[str, tuple[Node, int]] = {}
+        self._anchors: dict[str, _Anchor] = {}
         self._weight = 0
 
     def read(self, parser: Any) -> None:
@@ -84,44 +100,47 @@ class _Reader:
         if event.anchor or event.tag:
             _skip_properties(node)
         if event.anchor:
-            self._anchors[event.anchor] = (node, 1)
+            self._anchors[event.anchor] = _Anchor(node)
         self._add(node, 1)
 
     def _begin(self, event: Any) -> None:
         kind = Map if type(event) is yaml.MappingStartEvent else Sequence
         node = kind(self.source, event.start_mark.index, flow=bool(event.flow_style))
         self._check_tag(event, node)
-        if len(self._stack) >= MAX_DEPTH:
+        self._check_depth(node, 1)
+        if event.anchor:
+            self._anchors[event.anchor] = _Anchor(node, is_open=True)
+        self._stack.append(_Open(node, self._weight, event.anchor or ""))
+
+    def _check_depth(self, node: Node, levels: int) -> None:
+        if len(self._stack) + levels > MAX_DEPTH:
             self.problems.append(problem("too-deep", node, limit=MAX_DEPTH))
             raise _Stop
-        if event.anchor:
-            # A collection may be named inside itself; -1 marks it as still open.
-            self._anchors[event.anchor] = (node, -1)
-        self._stack.append(_Open(node, self._weight))
 
     def _finish(self, event: Any) -> None:
         done = self._stack.pop()
         done.node.end = event.end_mark.index
         if isinstance(done.node, Map):
             self._merge(done)
-        weight = self._weight - done.weight_before + 1
-        for anchor, (node, known) in self._anchors.items():
-            if node is done.node and known < 0:
-                self._anchors[anchor] = (node, weight)
-        self._add(done.node, 1)
+        if done.anchor and self._anchors[done.anchor].node is done.node:
+            weight = self._weight - done.weight_before + 1
+            self._anchors[done.anchor] = _Anchor(done.node, weight, done.depth)
+        self._add(done.node, 1, done.depth)
 
     def _alias(self, event: Any) -> None:
         at = Place(self.source, event.start_mark.index, event.end_mark.index)
-        target, weight = self._anchors.get(event.anchor, (None, 0))
+        target = self._anchors.get(event.anchor)
         if target is None:
             self.problems.append(problem("unknown-alias", at, name=event.anchor))
             raise _Stop
-        if weight < 0:
+        if target.is_open:
             self.problems.append(problem("recursive-alias", at, name=event.anchor))
             raise _Stop
-        self._add(_copy(target, at), weight)
+        copy = _copy(target.node, at)
+        self._check_depth(copy, target.depth)
+        self._add(copy, target.weight, target.depth)
 
-    def _add(self, node: Node, weight: int) -> None:
+    def _add(self, node: Node, weight: int, depth: int = 0) -> None:
         self._weight += weight
         if self._weight > MAX_NODES:
             self.problems.append(problem("alias-bomb", node, limit=f"{MAX_NODES:,}"))
@@ -130,6 +149,7 @@ class _Reader:
             self.documents.append(node)
             return
         top = self._stack[-1]
+        top.depth = max(top.depth, depth + 1)
         if isinstance(top.node, Sequence):
             top.node.items.append(node)
         elif top.key is None:
@@ -211,51 +231,6 @@ def _copy(node: Node, at: Place) -> Node:
             raise TypeError(node)
     made.end = at.end
     return made
-
-
-# What people write often enough to be worth more than "did not find expected key". Each is read as if
-# it were repaired, over the same number of characters, so that every other place stays true.
-_DOUBLED_QUOTES: Final = re.compile(
-    r"^([ ]*(?:- )?[\w.-]+:[ ]+)''([^'\n]*[^'\s][^'\n]*)''[ \t]*(?=\r?$)", re.MULTILINE
-)
-_TAB_INDENT: Final = re.compile(r"^[ ]*\t[ \t]*(?=\S)", re.MULTILINE)
-
-
-def _repair_text(source: Source) -> tuple[str, list[Problem]]:
-    text = source.text
-    problems = []
-    for match in _DOUBLED_QUOTES.finditer(text):
-        head, body = match.groups()
-        start, end = match.end(1), match.end(1) + len(body) + 4
-        edits = (Edit(source, start, end, f"'{body}'"),)
-        key = head.strip(" -:")
-        problems.append(problem("doubled-quotes", Place(source, start, start + 2), key=key, edits=edits))
-    if problems:
-        text = _DOUBLED_QUOTES.sub(lambda m: f"{m[1]} '{m[2]}' ", text)
-    if "\t" in text:
-        text = _repair_tabs(source, text, problems)
-    return text, problems
-
-
-def _repair_tabs(source: Source, text: str, problems: list[Problem]) -> str:
-    """Tabs may not indent; inside block text and quotes they are fine, so ask the parser first."""
-    try:
-        for _ in yaml.parse(text, Loader=yaml.CSafeLoader):
-            pass
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        bad = _TAB_INDENT.match(source.line(mark.line + 1)) if mark else None
-        if mark is None or bad is None:
-            return text
-    except yaml.YAMLError:
-        return text
-    else:
-        return text
-    for match in _TAB_INDENT.finditer(text):
-        spaces = match[0].replace("\t", "  ")
-        edits = (Edit(source, match.start(), match.end(), spaces),)
-        problems.append(problem("tab-indent", Place(source, match.start(), match.end()), edits=edits))
-    return _TAB_INDENT.sub(lambda m: " " * len(m[0]), text)
 
 
 def _place_of_character(source: Source, error: Any) -> Place:

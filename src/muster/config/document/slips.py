@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slips that make a file unreadable, read as what they mean, so that everything else is still checked.
+
+A slip is mended over the same number of characters, so that every other place stays true, and only where
+the parser stops: the same characters inside a block of text are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+import yaml
+from yaml._yaml import CParser
+
+from muster.model.problem import Edit, Place, Problem, problem
+from muster.model.tree import Source
+
+_MOST: Final = 100
+"""Lines that are mended; a file with more slips is told about the first ones."""
+_DOUBLED_QUOTES: Final = re.compile(
+    r"([ ]*(?:- )?(?P<key>[\w.-]+):[ ]+)''(?P<body>[^'\n]*[^'\s][^'\n]*)''[ \t]*(?=\r?\Z)"
+)
+_TAB_INDENT: Final = re.compile(r"[ ]*\t[ \t]*(?=\S)")
+
+
+def mend_slips(source: Source) -> tuple[str, list[Problem]]:
+    """The text as it can be parsed, and what was mended in it."""
+    text, problems = source.text, list[Problem]()
+    if "\t" not in text and "''" not in text:
+        return text, problems
+    while len(problems) < _MOST:
+        line = _line_of_error(text)
+        if line is None:
+            break
+        start = source.line_starts[line]
+        mended = _mend_line(source, text, start)
+        if mended is None:
+            break
+        text, found = mended
+        problems.append(found)
+    return text, problems
+
+
+def _line_of_error(text: str) -> int | None:
+    """The line, from 0, at which the parser stops; None when it does not, or does not say."""
+    parser = CParser(text)
+    try:
+        while parser.get_event() is not None:
+            pass
+    except yaml.MarkedYAMLError as error:
+        return error.problem_mark.line if error.problem_mark else None
+    except yaml.YAMLError:
+        return None
+    return None
+
+
+def _mend_line(source: Source, text: str, start: int) -> tuple[str, Problem] | None:
+    end = text.find("\n", start)
+    line = text[start : end if end >= 0 else len(text)]
+    for pattern, mend in _SLIPS:
+        match = pattern.match(line)
+        if match is not None:
+            fixed, found = mend(source, start, match)
+            return text[: start + match.start()] + fixed + text[start + match.end() :], found
+    return None
+
+
+def _mend_quotes(source: Source, start: int, match: re.Match[str]) -> tuple[str, Problem]:
+    at = start + match.end(1)
+    end = at + len(match["body"]) + 4
+    edits = (Edit(source, at, end, f"'{match['body']}'"),)
+    found = problem("doubled-quotes", Place(source, at, at + 2), key=match["key"], edits=edits)
+    return f"{match[1]} '{match['body']}' ".ljust(match.end() - match.start()), found
+
+
+def _mend_tab(source: Source, start: int, match: re.Match[str]) -> tuple[str, Problem]:
+    place = Place(source, start, start + match.end())
+    edits = (Edit(source, place.start, place.end, match[0].replace("\t", "  ")),)
+    return " " * match.end(), problem("tab-indent", place, edits=edits)
+
+
+_SLIPS: Final[
+    tuple[tuple[re.Pattern[str], Callable[[Source, int, re.Match[str]], tuple[str, Problem]]], ...]
+] = (
+    (_DOUBLED_QUOTES, _mend_quotes),
+    (_TAB_INDENT, _mend_tab),
+)
