@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from pathlib import Path
@@ -12,7 +13,11 @@ from muster.errors import cannot
 
 
 def save_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Replace a file as a whole; readers see the old content or the new, nothing between."""
+    """Replace a file as a whole; readers see the old content or the new, nothing between.
+
+    A symbolic link stays one: what it points at is replaced.
+    """
+    path = path.resolve() if path.is_symlink() else path
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,11 +46,24 @@ def save_new_file(path: Path, data: bytes, *, mode: int = 0o644) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise cannot("write", path, error) from error
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS):
+            raise cannot("write", path, error) from error
+        # A file system without hard links, such as that of a USB stick.
+        if os.path.lexists(path):
+            return False
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     _sync_folder(path.parent)
     return True
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file whose content was saved elsewhere, or can be made again."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot("remove", path, error) from error
 
 
 def back_up(path: Path) -> Path:

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -123,6 +122,26 @@ def test_manifests_and_state(site: Path) -> None:
     assert run("check", "--dir", site).status == 0
 
 
+def test_manifests_follow_their_inputs(site: Path) -> None:
+    create = ("agent", "create", "cluster-manifests", "--dir", site)
+    assert run(*create).status == 0
+    break_it(site, "baseDomain: example.com", "baseDomain: other.example.com")
+    assert run("check", "--dir", site).status == 0
+    assert "other.example.com" in run("plan", "--dir", site).out
+    assert run(*create).status == 0
+    assert "other.example.com" in (site / "cluster-manifests" / "cluster-deployment.yaml").read_text()
+
+
+def test_a_manifest_that_is_not_needed_any_more_goes(site: Path) -> None:
+    create = ("agent", "create", "cluster-manifests", "--dir", site)
+    assert run(*create).status == 0
+    agent = site / "agent-config.yaml"
+    text = agent.read_text()
+    agent.write_text(text[: text.index("hosts:")])
+    assert "nmstateconfig.yaml removed" in run(*create).out
+    assert not (site / "cluster-manifests" / "nmstateconfig.yaml").exists()
+
+
 def test_manifests_that_were_changed_are_not_replaced(site: Path) -> None:
     run("agent", "create", "cluster-manifests", "--dir", site)
     changed = site / "cluster-manifests" / "cluster-image-set.yaml"
@@ -159,7 +178,8 @@ def test_explain_and_schema() -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(shell: str) -> None:
     assert "muster" in run("completion", shell).out
-    words = {"COMP_WORDS": "muster ch", "COMP_CWORD": "1", "_MUSTER_COMPLETE": "bash_complete"}
+    current = "ch" if shell == "fish" else "1"
+    words = {"COMP_WORDS": "muster ch", "COMP_CWORD": current, "_MUSTER_COMPLETE": f"{shell}_complete"}
     assert "check" in run(env=words).out
 
 
@@ -203,21 +223,26 @@ def test_a_full_disk(site: Path) -> None:
     )
     assert done.returncode == 1
     assert "cannot write" in done.stderr
+    assert "Traceback" not in done.stderr
     assert not list(site.rglob("*.part"))
     assert not [path for path in site.rglob("cluster-manifests/*") if path.stat().st_size == 200]
 
 
 def test_interruption(site: Path) -> None:
+    break_it(site)
     process = subprocess.Popen(
         [sys.executable, "-m", "muster.cli", "check", "--dir", str(site), "--fix"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    break_it(site)
-    time.sleep(0.05)
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    assert process.stderr.read(5) == b"Write", "it asks before it writes"
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=60)
-    assert process.returncode in (8, -signal.SIGTERM)
-    assert "Traceback" not in err
+    assert process.returncode == 8
+    assert b"Traceback" not in err
+    assert not list(site.glob("*.bak"))
 
 
 def test_a_terminal_without_unicode(site: Path) -> None:

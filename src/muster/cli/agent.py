@@ -9,10 +9,10 @@ import click
 
 from muster.cli import options, site
 from muster.config.manifests import render_manifests
-from muster.config.state import load_state, save_state
+from muster.config.state import changed_files, load_state, save_state
 from muster.config.template import AGENT_CONFIG_TEMPLATE
 from muster.errors import UserError
-from muster.files import save_file, save_new_file
+from muster.files import back_up, remove_file, save_file, save_new_file
 
 
 @click.group(epilog=options.examples("muster agent create cluster-manifests --dir mysite"))
@@ -67,15 +67,21 @@ def cluster_manifests(
             f"not written by Muster, or changed since: {', '.join(foreign)}",
             hint="move them away, or replace them with --force (a backup is kept)",
         )
-    written = state.changed(run.directory, files)
-    backups = state.back_up(run.directory, foreign)
+    written = changed_files(run.directory, files)
+    stale = [name for name in state.own(run.directory) if name not in files]
+    backups = [str(back_up(run.directory / name)) for name in foreign]
     for name in written:
         save_file(run.directory / name, files[name], mode=0o600)
+    for name in stale:
+        remove_file(run.directory / name)
     save_state(run.directory, state.with_outputs(files))
     if run.as_json:
-        body = {"created": written, "unchanged": sorted(set(files) - set(written)), "backups": backups}
+        unchanged = sorted(set(files) - set(written))
+        body = {"created": written, "unchanged": unchanged, "removed": stale, "backups": backups}
         click.echo(json.dumps(body, indent=2))
-    elif written:
-        click.echo("\n".join(f"{run.directory / name} written" for name in written))
+    elif written or stale:
+        lines = [f"{run.directory / name} written" for name in written]
+        lines += [f"{run.directory / name} removed: it is not needed any more" for name in stale]
+        click.echo("\n".join(lines))
     else:
         click.echo("nothing has changed: the manifests are up to date")

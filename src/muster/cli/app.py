@@ -79,6 +79,6 @@ def muster(context: click.Context, directory: str | None, log_level: str | None)
     """Install a site's first cluster from bare machines, with nothing else in the room.
 
     Muster reads install-config.yaml and agent-config.yaml (or the ZTP manifests) from a directory,
-    tells every mistake with its line and a fix, and turns them into boot media.
+    tells every mistake with its line and a fix, and resolves them into the plan that media are made from.
     """
     context.obj = options.Globals(directory, log_level)

@@ -12,11 +12,11 @@ import click
 from muster.cli import options, site
 from muster.cli.options import Run
 from muster.config.check import check_folder, is_valid
-from muster.config.document.folder import Directory
 from muster.config.repair import Repaired, render_diff, repair_folder
 from muster.config.report import problems_json, render_problems
+from muster.config.state import inputs_of
 from muster.errors import ExitStatus, UserError
-from muster.files import back_up, save_file
+from muster.files import back_up, remove_file, save_file
 from muster.model.problem import Problem
 from muster.model.site import Environment
 
@@ -38,17 +38,17 @@ def check(
     """Find every mistake in a site's files: file, line and column, why it matters, and the fix.
 
     Reads install-config.yaml, agent-config.yaml, cluster-manifests/, mirror/, openshift/, the
-    image-based configs and nodes-config.yaml, whatever is there. Nothing is changed without --fix.
+    image-based configs and nodes-config.yaml, whatever is there. No input is changed without --fix.
     Exit status: 0 when the files hold (warnings are allowed), 3 when they do not.
     """
     run = options.begin(directory, log_level, output_format)
     environment = site.environment()
     if yes and not fix:
-        raise UserError("--yes does nothing without --fix", hint="add --fix, or leave --yes away")
+        raise UserError("--yes does nothing without --fix", hint="add --fix, or leave --yes out")
     if fix:
         problems = _fix(run, environment, ask=not yes)
     else:
-        _, problems = check_folder(Directory(run.directory), environment)
+        _, problems = check_folder(inputs_of(run.directory), environment)
         _report(run, problems)
     return ExitStatus.OK if is_valid(problems) else ExitStatus.INVALID_CONFIG
 
@@ -63,7 +63,7 @@ def _report(run: Run, problems: list[Problem]) -> None:
 
 
 def _fix(run: Run, environment: Environment, *, ask: bool) -> list[Problem]:
-    repaired = repair_folder(Directory(run.directory), environment)
+    repaired = repair_folder(inputs_of(run.directory), environment)
     remaining = list(repaired.remaining)
     if not repaired.files:
         if not run.as_json:
@@ -107,5 +107,5 @@ def _write(directory: Path, repaired: Repaired) -> list[str]:
             mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
             save_file(path, data, mode=mode)
     for name in repaired.moved.values():
-        (directory / name).unlink()
+        remove_file(directory / name)
     return [str(path.relative_to(directory)) for path in backups]

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
@@ -42,6 +42,13 @@ class _Redacting(logging.Formatter):
             now = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
             return f'time="{now}" level={level} msg={json.dumps(message, ensure_ascii=False)}'
         return "\n".join(f"{record.levelname:<7} {line}" for line in message.splitlines())
+
+
+class _LogFile(logging.StreamHandler[TextIO]):
+    """A log that cannot be written any more, because the disk is full, is given up without a word."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002 - the name is logging's
+        _logger.removeHandler(self)
 
 
 class _State:
@@ -86,7 +93,7 @@ def _open_file(path: Path) -> None:
     except OSError as error:
         _logger.debug("no log file: cannot write %s: %s", path, error.strerror)
         return
-    handler = logging.StreamHandler(stream)
+    handler = _LogFile(stream)
     handler.setLevel(logging.DEBUG)
     handler.setFormatter(_Redacting(dated=True))
     _logger.addHandler(handler)

@@ -12,9 +12,9 @@ import click
 
 from muster.cli.options import Run
 from muster.config.check import check_folder, is_valid
-from muster.config.document.folder import Directory
 from muster.config.report import problems_json, render_count, render_problems
 from muster.config.resolve import resolve_site
+from muster.config.state import inputs_of
 from muster.errors import ConfigError, UserError
 from muster.model.plan import Plan
 from muster.model.problem import Problem
@@ -28,21 +28,32 @@ def environment() -> Environment:
 
 def load_valid_site(run: Run) -> Site:
     """The site, if nothing but warnings was found; these go to standard error."""
-    found, problems = check_folder(Directory(run.directory), environment())
+    found, problems = check_folder(inputs_of(run.directory), environment())
     if not is_valid(problems):
         _show(run, problems)
         raise ConfigError(
             f"the files in {run.directory} do not hold: {render_count(problems)}",
-            hint=f"`muster check --dir {run.directory} --fix` mends the mechanical ones",
+            hint=_way_out(run, problems),
         )
     if problems:
         click.echo(render_problems(problems), err=True)
     return found
 
 
+def _way_out(run: Run, problems: list[Problem]) -> str:
+    if any(problem.edits for problem in problems):
+        return f"`muster check --dir {run.directory} --fix` mends the mechanical ones"
+    return "mend what is listed above, then run the command again"
+
+
 def load_plan(run: Run) -> Plan:
     """The plan of a valid site that describes a cluster."""
     found = load_valid_site(run)
+    if found.image_based is not None:
+        raise UserError(
+            f"{run.directory} describes an image-based installation, which has no plan of hosts",
+            hint="image-based-config.yaml is what makes it one; move it away to install with the agent",
+        )
     if found.install is None:
         raise UserError(
             f"{run.directory} describes no cluster",

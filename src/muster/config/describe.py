@@ -161,7 +161,8 @@ def _kind_schema(kind: Kind[Any], definitions: dict[str, Any]) -> dict[str, Any]
     if model is None:
         assert isinstance(kind, Leaf) or not kind.json
         return dict(kind.json)
-    if model.__name__ not in definitions:
-        definitions[model.__name__] = {}
-        definitions[model.__name__] = _object_schema(model, definitions)
-    return {"$ref": f"#/$defs/{model.__name__}"}
+    name = f"{model.__module__.removeprefix('muster.model.')}.{model.__name__}"
+    if name not in definitions:
+        definitions[name] = {}
+        definitions[name] = _object_schema(model, definitions)
+    return {"$ref": f"#/$defs/{name}"}

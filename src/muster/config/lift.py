@@ -103,7 +103,7 @@ def read_overrides(manifests: Manifests, problems: list[Problem]) -> InstallConf
         return None
     try:
         json.loads(node.text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         problems.append(
             problem("bad-json", node, key=OVERRIDES_ANNOTATION.partition("/")[2], reason=str(error))
         )

@@ -16,6 +16,7 @@ from muster.model.manifests.pull_secret import DOCKER_CONFIG
 from muster.model.plan import HostPlan, Plan, ProxyPlan
 from muster.model.registries import render_registries_conf
 from muster.model.release import RPM_ARCHITECTURES, version_of
+from muster.model.tree import is_number
 
 _HIVE: Final = "hive.openshift.io/v1"
 _EXTENSIONS: Final = "extensions.hive.openshift.io/v1beta1"
@@ -214,7 +215,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
+    # PyYAML follows YAML 1.1, which takes some numbers of YAML 1.2 for texts; in quotes both agree.
+    style = "|" if "\n" in text else "'" if is_number(text) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

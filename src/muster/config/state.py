@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from muster.config.document.folder import Directory, Folder, Memory
 from muster.errors import UserError, cannot
-from muster.files import back_up, save_file
+from muster.files import save_file
 
 STATE_FILE: Final = ".muster_state.json"
 _VERSION: Final = 1
@@ -28,17 +29,31 @@ class State:
         found = _hash_of(directory / name)
         return found is not None and found not in (self.outputs.get(name), _hash(data))
 
-    def changed(self, directory: Path, files: Mapping[str, bytes]) -> list[str]:
-        """The files that are not on disk as they should be."""
-        return [name for name, data in files.items() if _hash_of(directory / name) != _hash(data)]
-
-    def back_up(self, directory: Path, names: Iterable[str]) -> list[str]:
-        """Keep copies of files that are about to be replaced."""
-        return [str(back_up(directory / name).relative_to(directory)) for name in names]
+    def own(self, directory: Path) -> list[str]:
+        """The files that are on disk as we wrote them."""
+        return [name for name, digest in self.outputs.items() if _hash_of(directory / name) == digest]
 
     def with_outputs(self, files: Mapping[str, bytes]) -> State:
-        """The state after these files were written."""
-        return replace(self, outputs={**self.outputs, **{name: _hash(data) for name, data in files.items()}})
+        """The state after these files were written, and no others."""
+        return replace(self, outputs={name: _hash(data) for name, data in files.items()})
+
+
+def inputs_of(directory: Path) -> Folder:
+    """The files of a directory that its user wrote.
+
+    What Muster made from install-config.yaml follows it, and is no second description of the cluster. When
+    install-config.yaml is gone, or a file was changed since, it speaks for itself.
+    """
+    folder = Directory(directory)
+    if not (directory / "install-config.yaml").exists():
+        return folder
+    made = load_state(directory).own(directory)
+    return Memory(dict.fromkeys(made), folder) if made else folder
+
+
+def changed_files(directory: Path, files: Mapping[str, bytes]) -> list[str]:
+    """The files that are not on disk as they should be."""
+    return [name for name, data in files.items() if _hash_of(directory / name) != _hash(data)]
 
 
 def load_state(directory: Path) -> State:
@@ -46,7 +61,7 @@ def load_state(directory: Path) -> State:
     path = directory / STATE_FILE
     try:
         body = json.loads(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return State()
     except OSError as error:
         raise cannot("read", path, error) from error
@@ -74,7 +89,7 @@ def _hash(data: bytes) -> str:
 def _hash_of(path: Path) -> str | None:
     try:
         return _hash(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise cannot("read", path, error) from error

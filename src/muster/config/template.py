@@ -15,7 +15,7 @@ metadata:
   name: site1                           # the cluster's name, as in install-config.yaml
 # The host with this address runs the installation and is the last to join.
 rendezvousIP: 192.0.2.10
-# Time servers; without any, the hosts agree on a time among themselves.
+# Time servers; without any, the default ones of the operating system are asked.
 # additionalNTPSources:
 # - 192.0.2.1
 hosts:

@@ -166,6 +166,11 @@ def to_plain(node: Node) -> Plain:
             raise TypeError(node)
 
 
+def is_number(text: str) -> bool:
+    """Whether a plain scalar with this text is a number in YAML 1.2's core schema."""
+    return bool(_INT.match(text) or _FLOAT.match(text))
+
+
 def _scalar_value(node: Scalar) -> str | int | float | bool | None:
     text = node.text
     if not node.plain:
