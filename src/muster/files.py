@@ -9,7 +9,7 @@ import os
 import secrets
 from pathlib import Path
 
-from muster.errors import cannot
+from muster.errors import ExternalError, cannot
 
 
 def save_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -24,6 +24,7 @@ def save_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(descriptor, "wb") as file:
+                _keep_owner(file.fileno(), path, mode)
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -37,10 +38,21 @@ def save_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         raise cannot("write", path, error) from error
 
 
+def _keep_owner(descriptor: int, path: Path, mode: int) -> None:
+    """Whatever the umask, and whoever runs us: a file that is replaced stays that of its owner."""
+    os.fchmod(descriptor, mode)
+    with contextlib.suppress(OSError):
+        old = path.stat()
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+
+
 def save_new_file(path: Path, data: bytes, *, mode: int = 0o644) -> bool:
     """Write a file that must not exist yet; False, and nothing touched, when it does."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    save_file(temporary, data, mode=mode)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        save_file(temporary, data, mode=mode)
+    except ExternalError as error:
+        raise ExternalError(error.message.replace(temporary.name, path.name), hint=error.hint) from error
     try:
         os.link(temporary, path)
     except FileExistsError:

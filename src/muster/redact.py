@@ -22,11 +22,13 @@ _SECRET_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _INLINE: Final = re.compile(
-    r"""(["']?(?:auth|password|passphrase|pwd|identitytoken|registrytoken|token|pullSecret)["']?\s*:\s*)"""
+    r"""(["']?(?:auth|password|passwordHash|passwd|passphrase|pwd|identitytoken|registrytoken|token|pullSecret)["']?\s*:\s*)"""
     r"""("(?:[^"\\]|\\.)*"?|'[^']*'?|[^,}\n]+)""",
     re.IGNORECASE,
 )
-_URL_LOGIN: Final = re.compile(r"(\w+://)[^/@\s'\"]+@")
+_URL_LOGIN: Final = re.compile(
+    r"((?<!\w)[\w+]{1,20}://)[^/@\s'\"]+@|(?<=[/\s'\"])[^\s/:@'\"]{1,64}:[^\s/@'\"]{1,256}@"
+)
 _PROXY_LOGIN: Final = re.compile(r"""(proxy["']?\s*:\s*["']?(?:\w+://)?)\S*@""", re.IGNORECASE)
 """The login of a proxy whose URL is not written well; its password may hold any character."""
 _PROXY_NO_PORT: Final = re.compile(
@@ -45,10 +47,22 @@ def redact(text: str) -> str:
     """A text without what looks like a login, a token or a private key."""
     text = _PROXY_LOGIN.sub(rf"\1{MASK}@", text)
     text = _PROXY_NO_PORT.sub(rf"\1{MASK}", text)
-    text = _URL_LOGIN.sub(rf"\1{MASK}@", text)
+    text = _URL_LOGIN.sub(lambda match: f"{match[1] or ''}{MASK}@", text)
     text = _INLINE.sub(rf"\1{MASK}", text)
     text = _PRIVATE_BODY.sub(MASK, text)
     return _PRIVATE_KEY.sub(rf"\1{MASK}\2", text)
+
+
+def redact_url(text: str) -> str:
+    """A URL without its login, whatever characters that has."""
+    head, at, tail = text.rpartition("@")
+    scheme, slashes, _ = head.partition("://")
+    return f"{scheme}{slashes}{MASK}@{tail}" if at and slashes else MASK + at + tail if at else text
+
+
+def printable(text: str) -> str:
+    """A text that cannot make a terminal do anything: control characters are written out."""
+    return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
 
 
 def redact_arguments(arguments: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -15,12 +16,13 @@ import click
 
 from muster.cli import log
 from muster.cli.app import muster
-from muster.errors import ExitStatus, Interrupted, MusterError
+from muster.errors import ExitStatus, ExternalError, Interrupted, MusterError
 
 
 def main() -> NoReturn:
     """The `muster` command."""
-    signal.signal(signal.SIGTERM, _on_terminate)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _on_interrupt)
     _open_streams()
     sys.exit(run(sys.argv[1:]))
 
@@ -52,6 +54,10 @@ def run(arguments: list[str]) -> ExitStatus:
         # Whoever read our output has enough of it; Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitStatus.FAILED
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            return _bug(error, arguments)
+        return _failed(ExternalError("cannot write the output: no space left", hint="free some space there"))
     except Exception as error:  # noqa: BLE001 - the edge: anything else is a bug of ours
         return _bug(error, arguments)
 
@@ -79,7 +85,7 @@ def _bug(error: Exception, arguments: list[str]) -> ExitStatus:
     return ExitStatus.BUG
 
 
-def _on_terminate(_signal: int, _frame: FrameType | None) -> None:
+def _on_interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise Interrupted
 
 

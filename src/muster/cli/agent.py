@@ -8,6 +8,7 @@ import json
 import click
 
 from muster.cli import options, site
+from muster.config.kinds import MANIFESTS_DIR
 from muster.config.manifests import render_manifests
 from muster.config.state import changed_files, load_state, save_state
 from muster.config.template import AGENT_CONFIG_TEMPLATE
@@ -58,6 +59,11 @@ def cluster_manifests(
     since, are not replaced without --force.
     """
     run = options.begin(directory, log_level, output_format)
+    if not (run.directory / "install-config.yaml").exists() and (run.directory / MANIFESTS_DIR).is_dir():
+        raise UserError(
+            f"{run.directory} is described by {MANIFESTS_DIR}/ itself",
+            hint="there is no install-config.yaml to make manifests from; use the ones that are there",
+        )
     plan = site.load_plan(run)
     state = load_state(run.directory)
     files = {name: text.encode() for name, text in render_manifests(plan).items()}

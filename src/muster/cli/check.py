@@ -12,6 +12,7 @@ import click
 from muster.cli import options, site
 from muster.cli.options import Run
 from muster.config.check import check_folder, is_valid
+from muster.config.document.folder import Directory, read_text
 from muster.config.repair import Repaired, render_diff, repair_folder
 from muster.config.report import problems_json, render_problems
 from muster.config.state import inputs_of
@@ -72,8 +73,11 @@ def _fix(run: Run, environment: Environment, *, ask: bool) -> list[Problem]:
         return remaining
     if not run.as_json:
         click.echo(render_diff(repaired))
+    if ask and run.as_json:
+        raise UserError("--output json cannot ask", hint="add --yes, or leave --output json out")
     if ask and not _confirmed():
         raise UserError("nothing was changed", hint="run again and answer y, or add --yes")
+    _refuse_if_changed(run.directory, repaired)
     backups = _write(run.directory, repaired)
     if run.as_json:
         body = {
@@ -96,6 +100,17 @@ def _confirmed() -> bool:
         if sys.stdin is not None and sys.stdin.isatty():
             raise
         return False  # There is nobody to ask.
+
+
+def _refuse_if_changed(directory: Path, repaired: Repaired) -> None:
+    """An editor may have saved a file while the question stood open."""
+    for name, before in repaired.before.items():
+        path = directory / repaired.moved.get(name, name)
+        now, _ = read_text(Directory(directory), str(path.relative_to(directory)))
+        if now is None or now.text != before.text:
+            raise UserError(
+                f"{path} was changed meanwhile; nothing was written", hint="run the command again"
+            )
 
 
 def _write(directory: Path, repaired: Repaired) -> list[str]:

@@ -16,7 +16,7 @@ import click
 
 from muster import __version__
 from muster.errors import ConfigError, MusterError
-from muster.redact import redact, redact_arguments
+from muster.redact import printable, redact, redact_arguments
 
 LOG_FILE: Final = ".openshift_install.log"
 LEVELS: Final = {
@@ -88,8 +88,8 @@ def configure(level: str, site: Path | None, *, as_json: bool) -> None:
 def _open_file(path: Path) -> None:
     """A log that cannot be written is no reason to fail: a check of a read-only directory is fine."""
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-        stream = os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+        stream = os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         _logger.debug("no log file: cannot write %s: %s", path, error.strerror)
         return
@@ -106,7 +106,7 @@ def directory() -> Path | None:
 
 def failure(error: MusterError) -> None:
     """Tell the user why the run failed."""
-    message, hint = redact(error.message), redact(error.hint)
+    message, hint = printable(redact(error.message)), printable(redact(error.hint))
     if _state.as_json and not isinstance(error, ConfigError):
         click.echo(json.dumps({"error": {"message": message, "hint": hint}}, indent=2, ensure_ascii=False))
     _logger.debug("failed: %s", message)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from muster.cli import log
+from muster.errors import UserError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,7 +56,10 @@ def site_options(command: F) -> F:
 def begin(directory: str | None, log_level: str | None, output_format: str = "text") -> Run:
     """Start a verb that works on a site: settle the flags and open the log."""
     before = click.get_current_context().find_object(Globals) or Globals()
-    place = Path(directory or before.directory or ".")
+    given = directory if directory is not None else before.directory
+    if given == "":
+        raise UserError("--dir is empty", hint="name a directory; an unset variable in a script looks so")
+    place = Path(given or ".")
     as_json = output_format == "json"
     log.configure(log_level or before.log_level or "info", place, as_json=as_json)
     return Run(place, as_json)

@@ -15,6 +15,7 @@ from muster.model.host import Role
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import MachinePool
 from muster.model.networking import ClusterNetwork, MachineNetwork, Networking
+from muster.model.platform.on_premises import LoadBalancerType
 from muster.model.schema import Items, Model
 from muster.model.site import Site, SiteHost
 from muster.model.tree import NOWHERE, Node
@@ -145,7 +146,7 @@ class Vips:
     api: Items[IP]
     ingress: Items[IP]
     user_managed: bool = False
-    """A load balancer of the user's holds them."""
+    """A load balancer of the user's holds them, which is possible on platform baremetal only."""
 
 
 def vips(install: InstallConfig | None) -> Vips:
@@ -154,8 +155,8 @@ def vips(install: InstallConfig | None) -> Vips:
     section = getattr(install.platform, name, None) if install and name in VIP_PLATFORMS else None
     if section is None:
         return Vips(Items(), Items())
-    balancer = section.load_balancer
-    managed = balancer is not None and str(balancer.type) == "UserManaged"
+    balancer = section.load_balancer if name == "baremetal" else None
+    managed = balancer is not None and balancer.type is LoadBalancerType.USER_MANAGED
     return Vips(_vip_list(section, "api"), _vip_list(section, "ingress"), managed)
 
 

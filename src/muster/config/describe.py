@@ -32,8 +32,8 @@ class Described:
 
 def describe(path: str) -> Described:
     """What is at a dotted path such as ``install-config.platform.baremetal.apiVIPs``."""
-    kind, *steps = [re.sub(r"\[.*?\]", "", step) for step in path.strip().strip(".").split(".")]
-    kind = kind.removesuffix(".yaml")
+    words = re.sub(r"\[.*?\]", "", path.strip().strip(".")).replace(".yaml", "", 1)
+    kind, *steps = words.split(".")
     if kind not in KINDS:
         raise _unknown(f"there is no file kind {kind!r}", kind, list(KINDS))
     file, model = KINDS[kind]

@@ -11,6 +11,7 @@ from muster.model.agent_config import AgentConfig
 from muster.model.host import Host, Interface
 from muster.model.install_config import InstallConfig
 from muster.model.manifests import NMStateConfig
+from muster.model.manifests.nmstate_config import NMStateConfigSpec
 from muster.model.nmstate import InterfaceType, NMState
 from muster.model.nodes_config import NodesConfig
 from muster.model.platform.baremetal import BareMetalHost
@@ -36,7 +37,11 @@ def collect_hosts(
         hosts = [_from_baremetal(host) for host in baremetal.hosts]
     if manifests is not None:
         hosts = _with_networks(hosts, manifests.nmstate_configs, problems)
-    if not hosts and nodes is not None:
+    if nodes is not None and hosts:
+        for host in nodes.hosts:
+            if host.network_config is not None:
+                read_network(host.network_config, problems)
+    elif nodes is not None:
         hosts = list(nodes.hosts)
     return tuple(_site_host(index, host, problems) for index, host in enumerate(hosts))
 
@@ -90,24 +95,26 @@ def _with_networks(
 ) -> list[Host]:
     """Add what nmstateconfig.yaml says to the hosts with the same cards, or make hosts of it."""
     found = list(hosts)
-    for config in configs:
-        spec = config.spec
+    owners = {card.mac_address: index for index, host in enumerate(hosts) for card in host.interfaces}
+    given: dict[int, NMStateConfigSpec] = {}
+    for spec in (config.spec for config in configs):
         if spec is None:
             continue
-        macs = {interface.mac_address for interface in spec.interfaces}
-        index = next(
-            (i for i, host in enumerate(hosts) if macs & {card.mac_address for card in host.interfaces}), None
-        )
+        macs = [card.mac_address for card in spec.interfaces if card.mac_address]
+        index = next((owners[mac] for mac in macs if mac in owners), None)
         if index is None:
+            index = len(found)
             places = {"interfaces": spec.at("interfaces"), "network_config": spec.at("config")}
             host = Host(node=spec.node, places=places, interfaces=spec.interfaces, network_config=spec.config)
             found.append(host)
-            continue
-        ours = hosts[index].network_config
-        if ours is not None and (spec.config is None or to_plain(ours) != to_plain(spec.config)):
-            at = hosts[index].at("network_config")
-            line = Place.of(spec.node).position[0]
-            problems.append(problem("network-twice", Place.of_key(at), file=spec.node.source.name, line=line))
-        places = {**found[index].places, "network_config": spec.at("config")}
-        found[index] = replace(found[index], network_config=spec.config, places=places)
+            owners |= dict.fromkeys(macs, index)
+        else:
+            other = given[index].config if index in given else found[index].network_config
+            if other is not None and (spec.config is None or to_plain(other) != to_plain(spec.config)):
+                line = Place.of(spec.node).position[0]
+                file = spec.node.source.name
+                problems.append(problem("network-twice", Place.of_key(other), file=file, line=line))
+            places = {**found[index].places, "network_config": spec.at("config")}
+            found[index] = replace(found[index], network_config=spec.config, places=places)
+        given[index] = spec
     return found

@@ -20,10 +20,12 @@ from muster.model.manifests.agent_cluster_install import (
     AgentClusterInstallSpec,
     PlatformType,
 )
+from muster.model.manifests.agent_cluster_install import LoadBalancer as AgentLoadBalancer
 from muster.model.manifests.pull_secret import DOCKER_CONFIG
 from muster.model.metadata import Metadata
 from muster.model.networking import ClusterNetwork, Networking
 from muster.model.platform import Platform
+from muster.model.platform.on_premises import LoadBalancer
 from muster.model.problem import Problem, problem
 from muster.model.schema import Items, Model, Object, fields_of
 from muster.model.site import Manifests
@@ -178,10 +180,11 @@ def _lift_pools(
 
     def pool(name: str, count: int | None, field: str, start: MachinePool | None) -> MachinePool:
         place = required.at(field) if required else at
+        unread = count is None and required is not None and required.has(field)
         return replace(
             start or MachinePool(),
             name=name,
-            replicas=count or 0,
+            replicas=None if unread else count or 0,
             architecture=(start.architecture if start else None) or architecture,
             node=place,
             places={**(start.places if start else {}), "replicas": place},
@@ -200,7 +203,7 @@ def _lift_pools(
 
 def _platform(spec: AgentClusterInstallSpec, base: InstallConfig) -> Platform | None:
     at = spec.at("platform_type")
-    kind = spec.platform_type or (PlatformType.NONE if _user_managed(spec) else PlatformType.BAREMETAL)
+    kind = spec.platform_type or (PlatformType.NONE if _has_no_vips(spec) else PlatformType.BAREMETAL)
     name = _PLATFORMS.get(kind)
     if name is None:
         return None
@@ -214,7 +217,7 @@ def _platform(spec: AgentClusterInstallSpec, base: InstallConfig) -> Platform | 
             # Newer manifests repeat the first VIP in the old field; the lists say it all.
             if field.endswith("_vip") and getattr(spec, f"{field}s"):
                 continue
-            changes[field] = given
+            changes[field] = given if field != "load_balancer" else _load_balancer(given)
             places[field] = spec.at(field)
     if name == "external" and spec.external is not None:
         changes["platform_name"] = spec.external.platform_name
@@ -224,14 +227,20 @@ def _platform(spec: AgentClusterInstallSpec, base: InstallConfig) -> Platform | 
     return replace(start, node=at, places={name: at}, **sections)
 
 
+def _load_balancer(given: AgentLoadBalancer) -> LoadBalancer:
+    return LoadBalancer(type=given.type, node=given.node, places=given.places)
+
+
 def _section_type(name: str) -> type[Model]:
     kind = fields_of(Platform)[name].kind
     assert isinstance(kind, Object)
     return kind.model
 
 
-def _user_managed(spec: AgentClusterInstallSpec) -> bool:
-    return bool(spec.networking and spec.networking.user_managed_networking)
+def _has_no_vips(spec: AgentClusterInstallSpec) -> bool:
+    """Whether a cluster without a platform type is one without VIPs: of a single host, or if it says so."""
+    single = spec.provision_requirements and spec.provision_requirements.control_plane_agents == 1
+    return bool(single or (spec.networking and spec.networking.user_managed_networking))
 
 
 def _lift_pull_secret(lifted: _Lifted, manifests: Manifests) -> None:

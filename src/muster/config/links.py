@@ -46,7 +46,9 @@ def is_typo(word: str, right: str) -> bool:
     letters, numbers = re.compile(r"[^0-9]+"), re.compile(r"[0-9]+")
     if letters.findall(word) != letters.findall(right):
         return True
-    return [int(each) for each in numbers.findall(word)] == [int(each) for each in numbers.findall(right)]
+    return [each.lstrip("0") for each in numbers.findall(word)] == [
+        each.lstrip("0") for each in numbers.findall(right)
+    ]
 
 
 class Port(NamedTuple):

@@ -38,6 +38,7 @@ from muster.model.tree import Map, Node, Scalar, Sequence, Source, is_null
 
 M = TypeVar("M", bound=Model)
 
+_MIRROR_FILES: Final = ("registries.conf", "ca-bundle.crt")
 _OPTIONAL_MANIFESTS: Final = frozenset(("nmstateconfig.yaml",))
 _PRE_RELEASE: Final = ("install-config.yaml", "agent-config.yaml")
 """Files that the first preview of the agent-based installer kept in cluster-manifests/."""
@@ -65,6 +66,9 @@ class _Loader:
         top = {name: self._one(name, model) for name, model in TOP_FILES.items() if name in names}
         self._look_alikes(names)
         manifests = self._manifests(top)
+        for name in self._list(MIRROR_DIR) or []:
+            if name not in _MIRROR_FILES and not name.endswith(".bak"):
+                self._not_read(f"{MIRROR_DIR}/{name}", list(_MIRROR_FILES))
         registries_source = self._optional_text(MIRROR_DIR, "registries.conf")
         registries, found = parse_registries(registries_source) if registries_source else (None, [])
         self.problems += found
@@ -91,10 +95,20 @@ class _Loader:
             unread=tuple(self.unread),
             sources=tuple(self.sources),
         )
+        if agent is not None and install is None and manifests is None and not self._has_cluster_file(names):
+            at = Place(agent.node.source)
+            self.problems.append(problem("no-cluster", at, name=agent.node.source.name))
         if not self.sources and not self.problems:
             at = Place(Source(self.folder.label, ""))
             self.problems.append(problem("no-site-files", at, path=self.folder.label))
         return site
+
+    def _seen(self) -> set[str]:
+        return {source.name for source in self.sources} | set(self.unread)
+
+    def _has_cluster_file(self, names: list[str]) -> bool:
+        """Whether install-config.yaml is there, even if it cannot be read."""
+        return any(name.endswith("install-config.yaml") for name in (*names, *self.unread))
 
     def _manifests(self, top: dict[str, Model | None]) -> Manifests | None:
         names = self._list(MANIFESTS_DIR) or []
@@ -102,7 +116,11 @@ class _Loader:
             if name in names and name not in top:
                 top[name] = self._misplaced(name)
         present = [name for name in MANIFEST_FILES if name in names]
-        for name in sorted(set(names) - set(MANIFEST_FILES) - set(_PRE_RELEASE)):
+        read_here = {
+            *MANIFEST_FILES,
+            *(name for name in _PRE_RELEASE if f"{MANIFESTS_DIR}/{name}" in self._seen()),
+        }
+        for name in sorted(set(names) - read_here):
             if name.endswith((".yaml", ".yml", ".json")):
                 self._not_read(f"{MANIFESTS_DIR}/{name}", list(MANIFEST_FILES))
         if not present:
@@ -132,7 +150,9 @@ class _Loader:
                 self.problems.append(
                     problem("extra-manifest-folder", Place(Source(path, "")), name=path, folder=folder)
                 )
-            elif name.endswith(endings):
+            elif not name.endswith(endings):
+                self._not_read(path, [f"*{ending}" for ending in endings])
+            else:
                 source = self._text(path)
                 if source is not None:
                     documents, found = parse_yaml(source)

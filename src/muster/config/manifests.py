@@ -83,7 +83,16 @@ def _infra_env(plan: Plan) -> dict[str, Any]:
         spec["additionalTrustBundle"] = plan.trust_bundle
     if plan.proxy:
         spec["proxy"] = _proxy(plan.proxy)
+    if plan.minimal_iso:
+        spec["imageType"] = "minimal-iso"
+    spec |= _further(plan, "InfraEnv")
     return _object(plan, _AGENT_INSTALL, "InfraEnv", plan.name, spec=spec)
+
+
+def _further(plan: Plan, kind: str) -> dict[str, Any]:
+    """Fields that only this kind of manifest has."""
+    fields = plan.manifest_settings.get(kind)
+    return dict(fields) if isinstance(fields, dict) else {}
 
 
 def _reference(plan: Plan) -> dict[str, str]:
@@ -137,6 +146,7 @@ def _agent_cluster_install(plan: Plan) -> dict[str, Any]:
         spec["external"] = _external(plan)
     if plan.proxy:
         spec["proxy"] = _proxy(plan.proxy)
+    spec |= _further(plan, "AgentClusterInstall")
     overrides = _overrides(plan, known_type=known_type)
     metadata = {"annotations": {OVERRIDES_ANNOTATION: json.dumps(overrides)}} if overrides else {}
     return _object(plan, _EXTENSIONS, "AgentClusterInstall", plan.name, metadata=metadata, spec=spec)
@@ -170,16 +180,14 @@ def _overrides(plan: Plan, *, known_type: bool) -> dict[str, Any]:
 
 
 def _baremetal_host(host: HostPlan) -> dict[str, Any]:
+    if host.in_install_config:
+        return dict(host.in_install_config)
     body: dict[str, Any] = {"name": host.hostname, "role": str(host.role)}
     if host.cards:
         body["bootMACAddress"] = host.cards[0].mac_address
     if host.bmc:
         body["bmc"] = dump(host.bmc)
-    if host.disk:
-        body["rootDeviceHints"] = dump(host.disk)
-    if host.in_install_config and host.network:
-        body["networkConfig"] = dict(host.network)
-    return {key: value for key, value in body.items() if value}
+    return body
 
 
 def _cluster_deployment(plan: Plan) -> dict[str, Any]:
@@ -215,8 +223,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # PyYAML follows YAML 1.1, which takes some numbers of YAML 1.2 for texts; in quotes both agree.
-    style = "|" if "\n" in text else "'" if is_number(text) else None
+    # PyYAML quotes by its own reading of YAML 1.1; in quotes all readers agree.
+    doubtful = is_number(text) or text in ("y", "Y", "n", "N")
+    style = "|" if "\n" in text else "'" if doubtful else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

@@ -16,7 +16,7 @@ from muster.model.site import Environment
 from muster.model.tree import Source
 from muster.redact import masked_lines
 
-_MAX_ROUNDS = 12
+_MAX_ROUNDS = 60
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,8 @@ def render_diff(repaired: Repaired) -> str:
     for name, after in repaired.after.items():
         before = repaired.before[name]
         old = _lines(before.text)
+        if name in repaired.moved:
+            parts += [f"rename from {repaired.moved[name]}", f"rename to {name}"]
         parts += difflib.unified_diff(
             _shown(before, ()), _shown(after, old), repaired.moved.get(name, name), name, lineterm=""
         )

@@ -9,7 +9,7 @@ from functools import lru_cache
 from muster.model.catalogue import Severity
 from muster.model.problem import Place, Problem
 from muster.model.tree import Source
-from muster.redact import MASK, masked_lines
+from muster.redact import MASK, masked_lines, printable
 
 
 @lru_cache(maxsize=64)
@@ -27,10 +27,11 @@ def excerpt(place: Place) -> list[str]:
     if shown is None:
         shown, start, width = written, column, _width(place, written, column)
     else:
-        start, width = min(column, shown.find(MASK) + 1 or column), len(MASK)
-        if column < start:
-            width = max(1, min(place.end - place.start, start - column))
-            start = column
+        mask = shown.find(MASK) + 1
+        before = not mask or column < mask
+        start = column if before else mask
+        width = min(place.end - place.start, len(shown) - column + 1) if before else len(MASK)
+        width = min(width, mask - column) if before and mask else width
     shown, start = _window(shown.replace("\t", " "), start)
     gutter = f"{line:>5} | "
     return [f"{gutter}{shown}", f"{' ' * 5} | {' ' * (start - 1)}{'^' * max(1, width)}"]
@@ -57,7 +58,7 @@ def render_problem(problem: Problem) -> str:
     lines = [head, *excerpt(problem.place), f"      why: {problem.why}", f"      fix: {problem.fix}"]
     if problem.edits:
         lines[-1] += "  [--fix]"
-    return "\n".join(lines)
+    return printable("\n".join(lines))
 
 
 def render_problems(problems: Iterable[Problem]) -> str:

@@ -13,6 +13,7 @@ from muster.config.derive import Counts
 from muster.model.dump import dump
 from muster.model.host import Role
 from muster.model.install_config import InstallConfig
+from muster.model.manifests.infra_env import ImageType
 from muster.model.networking import Networking
 from muster.model.plan import (
     Card,
@@ -53,6 +54,19 @@ _PLANNED_NETWORKING: Final = frozenset(
 )
 _PLANNED_POOL: Final = frozenset(("name", "replicas", "architecture", "hyperthreading", "platform"))
 _PLANNED_PLATFORM: Final = frozenset(("apiVIP", "apiVIPs", "ingressVIP", "ingressVIPs", "hosts"))
+
+_PLANNED_CLUSTER_INSTALL: Final = frozenset(
+    (
+        "clusterDeploymentRef", "imageSetRef", "networking", "platformType", "provisionRequirements",
+        "sshPublicKey", "apiVIP", "apiVIPs", "ingressVIP", "ingressVIPs", "external", "proxy", "loadBalancer",
+    )
+)  # fmt: skip
+_PLANNED_INFRA_ENV: Final = frozenset(
+    (
+        "clusterRef", "cpuArchitecture", "nmStateConfigLabelSelector", "pullSecretRef", "sshAuthorizedKey",
+        "additionalNTPSources", "additionalTrustBundle", "proxy", "imageType",
+    )
+)  # fmt: skip
 
 
 @dataclass
@@ -106,6 +120,7 @@ def resolve_site(site: Site) -> Plan:
         minimal_iso=_minimal_iso(site, platform, decisions),
         boot_artifacts_base_url=(site.agent.boot_artifacts_base_url or "") if site.agent else "",
         settings=settings(install, platform),
+        manifest_settings=_manifest_settings(site),
         extra_manifests=tuple((each.source.name, each.source.text) for each in site.extra_manifests),
         decisions=tuple(decisions.made),
     )
@@ -180,12 +195,15 @@ def _networks(networking: Networking | None, decisions: _Decisions) -> Networks:
 def _hosts(site: Site, counts: Counts) -> tuple[HostPlan, ...]:
     roles = derive.roles(site.hosts, counts)
     ours = site.agent is not None and bool(site.agent.hosts)
-    return tuple(
-        _host(host, role, in_install_config=not ours) for host, role in zip(site.hosts, roles, strict=True)
-    )
+    baremetal = site.install.platform.baremetal if site.install and site.install.platform else None
+    listed = [dump(host, effective=True) for host in baremetal.hosts] if baremetal and not ours else []
+    found = []
+    for index, (host, role) in enumerate(zip(site.hosts, roles, strict=True)):
+        found.append(_host(host, role, listed[index] if index < len(listed) else {}))
+    return tuple(found)
 
 
-def _host(each: SiteHost, role: Role, *, in_install_config: bool) -> HostPlan:
+def _host(each: SiteHost, role: Role, in_install_config: Mapping[str, Plain]) -> HostPlan:
     host = each.host
     document = to_plain(host.network_config) if isinstance(host.network_config, Map) else None
     found = each.network.addresses() if each.network else ()
@@ -268,6 +286,9 @@ def _trust_bundle(site: Site) -> str:
 
 def _minimal_iso(site: Site, platform: str, decisions: _Decisions) -> bool:
     given = site.agent.minimal_iso if site.agent else None
+    infra = site.manifests.infra_env.spec if site.manifests and site.manifests.infra_env else None
+    if given is None and infra is not None and infra.image_type is ImageType.MINIMAL_ISO:
+        given = True
     if platform == "external" and not given:
         decisions.note("minimalISO", "true", "platform external boots from a minimal ISO")
         return True
@@ -289,7 +310,28 @@ def settings(install: InstallConfig, platform: str) -> Mapping[str, Plain]:
         pool = _rest(written.get(key), _PLANNED_POOL)
         if pool:
             found[key] = pool
+    compute = written.get("compute")
+    pools = compute if isinstance(compute, list) else []
+    if any(_rest(pool, _PLANNED_POOL) or _differs(pool, install) for pool in pools):
+        found["compute"] = pools
     return found
+
+
+def _differs(pool: Plain, install: InstallConfig) -> bool:
+    """Whether a pool has another architecture than the control plane."""
+    return isinstance(pool, dict) and pool.get("architecture", "amd64") != derive.architecture(install)
+
+
+def _manifest_settings(site: Site) -> Mapping[str, Plain]:
+    """What manifests say that install-config.yaml has no fields for, by the object that says it."""
+    found: dict[str, Plain] = {}
+    aci = site.manifests.agent_cluster_install if site.manifests else None
+    infra = site.manifests.infra_env if site.manifests else None
+    if aci is not None and aci.spec is not None:
+        found["AgentClusterInstall"] = _rest(dump(aci.spec), _PLANNED_CLUSTER_INSTALL)
+    if infra is not None and infra.spec is not None:
+        found["InfraEnv"] = _rest(dump(infra.spec), _PLANNED_INFRA_ENV)
+    return {kind: fields for kind, fields in found.items() if fields}
 
 
 def _rest(value: Plain, planned: frozenset[str]) -> dict[str, Plain]:

@@ -10,7 +10,7 @@ from muster.model.dump import dump
 from muster.model.plan import HostPlan, Plan, ProxyPlan
 from muster.model.tree import Plain
 from muster.model.values import IP, Network
-from muster.redact import MASK, is_secret_key, redact
+from muster.redact import MASK, is_secret_key, redact, redact_url
 
 
 def render_plan(plan: Plan) -> str:
@@ -98,13 +98,16 @@ def _source_lines(plan: Plan) -> Iterator[str]:
     yield f"  trust     {certificates} additional certificate{'' if certificates == 1 else 's'}"
     yield f"  time      {', '.join(plan.ntp_sources) or 'the default time servers'}"
     if plan.proxy:
-        address = redact(plan.proxy.http or plan.proxy.https)
+        address = redact_url(plan.proxy.http or plan.proxy.https)
         yield f"  proxy     {address}, directly: {plan.proxy.no_proxy or 'nothing'}"
     yield f"  ssh       {len(plan.ssh_key.splitlines())} key{'s' if plan.ssh_key.count(chr(10)) else ''}"
     if plan.extra_manifests:
         yield f"  manifests {', '.join(name for name, _ in plan.extra_manifests)}"
-    if plan.settings:
-        yield f"  settings  {', '.join(sorted(plan.settings))}"
+    further = sorted(plan.settings)
+    for kind, fields in plan.manifest_settings.items():
+        further += [f"{kind}.{key}" for key in sorted(fields if isinstance(fields, dict) else {})]
+    if further:
+        yield f"  settings  {', '.join(further)}"
 
 
 def _topology_lines(plan: Plan) -> Iterator[str]:
@@ -183,6 +186,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
         "bootArtifactsBaseURL": plan.boot_artifacts_base_url or None,
         "extraManifests": [name for name, _ in plan.extra_manifests],
         "settings": masked(dict(plan.settings)),
+        "manifestSettings": masked(dict(plan.manifest_settings)),
         "derived": [
             {"field": each.field, "value": each.value, "reason": each.reason} for each in plan.decisions
         ],
@@ -191,8 +195,8 @@ def plan_json(plan: Plan) -> dict[str, object]:
 
 def _proxy_json(proxy: ProxyPlan) -> dict[str, str | None]:
     return {
-        "http": redact(proxy.http) or None,
-        "https": redact(proxy.https) or None,
+        "http": redact_url(proxy.http) or None,
+        "https": redact_url(proxy.https) or None,
         "noProxy": proxy.no_proxy or None,
     }
 

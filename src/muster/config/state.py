@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from muster.config.document.folder import Directory, Folder, Memory
+from muster.config.document.folder import Directory, Folder, Memory, NotAFile, TooLarge
 from muster.errors import UserError, cannot
 from muster.files import save_file
 
@@ -60,12 +60,14 @@ def load_state(directory: Path) -> State:
     """The state of a directory; empty when there is none yet."""
     path = directory / STATE_FILE
     try:
-        body = json.loads(path.read_bytes())
+        body = json.loads(Directory(directory).read(STATE_FILE))
     except (FileNotFoundError, NotADirectoryError):
         return State()
+    except (NotAFile, TooLarge):
+        body = None
     except OSError as error:
         raise cannot("read", path, error) from error
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     outputs = body.get("outputs") if isinstance(body, dict) and body.get("version") == _VERSION else None
     if not isinstance(outputs, dict):

@@ -78,8 +78,8 @@ class HostPlan:
     keyfiles: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """What nmstate makes of that: NetworkManager profiles by file name."""
     bmc: BMC | None = None
-    in_install_config: bool = field(default=False, compare=False)
-    """Described there and not in agent-config.yaml, so that manifests have to carry it."""
+    in_install_config: Mapping[str, Plain] = field(default_factory=dict, repr=False)
+    """How install-config.yaml describes it, when agent-config.yaml does not; manifests carry that."""
     role_reason: str = field(default="", compare=False)
 
     @property
@@ -137,6 +137,8 @@ class Plan:
     boot_artifacts_base_url: str
     settings: Mapping[str, Plain] = field(repr=False)
     """Further fields of install-config.yaml, handed to the cluster as they are. May hold secrets."""
+    manifest_settings: Mapping[str, Plain] = field(repr=False)
+    """Further fields of AgentClusterInstall and InfraEnv, by kind, that only manifests have."""
     extra_manifests: tuple[tuple[str, str], ...] = field(repr=False)
     """Manifests that are handed to the cluster as they are, by the name of their file."""
     decisions: tuple[Decision, ...] = field(default=(), compare=False)

@@ -149,6 +149,8 @@ _BOOLS: Final[Mapping[str, bool]] = {
 _INT: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 
+_OTHER_NUMBER: Final = re.compile(r"[-+]?0[box][0-9A-Fa-f_]+\Z|[-+]?[0-9][0-9_]*\Z")
+
 
 def to_plain(node: Node) -> Plain:
     """Plain data for a free-form part, with the scalars of YAML 1.2's core schema.
@@ -167,8 +169,8 @@ def to_plain(node: Node) -> Plain:
 
 
 def is_number(text: str) -> bool:
-    """Whether a plain scalar with this text is a number in YAML 1.2's core schema."""
-    return bool(_INT.match(text) or _FLOAT.match(text))
+    """Whether some version of YAML takes a plain scalar with this text for a number."""
+    return bool(_INT.match(text) or _FLOAT.match(text) or _OTHER_NUMBER.match(text))
 
 
 def _scalar_value(node: Scalar) -> str | int | float | bool | None:

@@ -107,9 +107,10 @@ def _parse_network(node: Scalar, complain: Complain) -> Network | None:
         found = ip_network(text, strict=False)
     except ValueError:
         found = None
-    if found is None or "/" not in text:
-        complain("not-a-cidr")
-        return None
+    if found is None or not text.rpartition("/")[2].isdecimal() or "/" not in text:
+        right = str(found) if found is not None and "/" in text else None
+        complain("not-a-cidr", repaired=right)
+        return found if right else None
     if found != _exact(text):
         complain("cidr-host-bits", repaired=str(found))
     return found

@@ -34,8 +34,8 @@ class Binder:
         """Note a broken rule."""
         self.problems.append(problem(slug, at, **values))
 
-    def bind(self, model: type[M], node: Node) -> M | None:
-        """Read a mapping into a model; None when it is not a mapping."""
+    def bind(self, model: type[M], node: Node, listed: str = "") -> M | None:
+        """Read a mapping into a model; None when it is not a mapping. ``listed`` is the list it stands in."""
         if not isinstance(node, Map):
             self._wrong_kind(node, "a mapping (key: value)")
             return None
@@ -43,7 +43,7 @@ class Binder:
         values: dict[str, Any] = {}
         places: dict[str, Node] = {}
         for key, child in node.items.items():
-            entry = known.get(key) or self._resolve_key(model, known, node, key)
+            entry = known.get(key) or self._resolve_key(model, node, key, listed)
             if entry is None:
                 continue
             if entry.name in places:
@@ -61,12 +61,11 @@ class Binder:
             self._require(known, places, values, node)
         return model(node=node, places=places, **values)
 
-    def _resolve_key(
-        self, model: type[Model], known: Mapping[str, Field], node: Map, key: str
-    ) -> Field | None:
+    def _resolve_key(self, model: type[Model], node: Map, key: str, listed: str) -> Field | None:
         """The field a key means when it is not spelled exactly so; reports the spelling."""
         if model.open:
             return None
+        known = fields_of(model)
         child = node.items[key]
         at = Place.of_key(child)
         for name, entry in known.items():
@@ -77,10 +76,10 @@ class Binder:
         if right:
             self.report("misspelt-key", at, key=key, right=right, edits=edit.rename_key(child, right))
             return known[right]
-        self._unknown(known, node, key)
+        self._unknown(known, node, key, listed)
         return None
 
-    def _unknown(self, known: Mapping[str, Field], node: Map, key: str) -> None:
+    def _unknown(self, known: Mapping[str, Field], node: Map, key: str, listed: str) -> None:
         child = node.items[key]
         at = Place.of_key(child)
         if closest(key, [entry.key for entry in known.values() if entry.secret]):
@@ -88,7 +87,9 @@ class Binder:
         if self._lenient:
             self.report("unknown-key-ignored", at, key=key)
             return
-        where = f"{node.key.text!r}" if node.key else "the top level of this file"
+        where = f"an entry of {listed}" if listed else "the top level of this file"
+        if node.key is not None:
+            where = repr(node.key.text)
         usable = [
             entry.key
             for entry in known.values()
@@ -171,18 +172,25 @@ class Binder:
         match kind:
             case Leaf():
                 if not isinstance(node, Scalar):
-                    self._wrong_kind(node, f"a single value ({kind.name})", listed=listed)
+                    self._not_a_scalar(kind, node, listed)
                     return None
                 return kind.parse(node, partial(self._complain, kind, node, listed))
             case Object():
                 if not isinstance(node, Map):
                     self._wrong_kind(node, "a mapping (key: value)", listed=listed)
                     return None
-                return self.bind(kind.model, node)
+                return self.bind(kind.model, node, listed)
             case Free():
                 return node
             case _:
                 raise TypeError(kind)
+
+    def _not_a_scalar(self, kind: Leaf[Any], node: Node, listed: str) -> None:
+        if kind.secret and isinstance(node, Map) and node.flow and node.key is not None:
+            edits = edit.quote(node)
+            self.report("json-without-quotes", Place.of_key(node), key=node.key.text, edits=edits)
+            return
+        self._wrong_kind(node, f"a single value ({kind.name})", listed=listed)
 
     def _complain(self, kind: Leaf[Any], node: Scalar, listed: str, slug: str, /, **values: Any) -> None:
         repaired, unquoted = values.pop("repaired", None), values.pop("unquoted", None)

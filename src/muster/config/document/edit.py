@@ -39,6 +39,14 @@ def unquote(node: Scalar, text: str) -> tuple[Edit, ...]:
     return (Edit(node.source, node.start, node.end, text),) if is_verbatim(node) else ()
 
 
+def quote(node: Node) -> tuple[Edit, ...]:
+    """Put single quotes around a value that is meant as text, such as JSON."""
+    written = node.source.text[node.start : node.end]
+    if "'" in written or "\n" in written:
+        return ()
+    return (Edit(node.source, node.start, node.end, f"'{written}'"),)
+
+
 def set_value(node: Scalar, text: str) -> tuple[Edit, ...]:
     """Give a value to a key that has none: ``key:`` → ``key: text``."""
     if node.key is None or not is_verbatim(node.key) or node.source.text[node.start : node.end]:

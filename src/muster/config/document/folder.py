@@ -74,7 +74,10 @@ class Directory:
         return sorted(entry.name for entry in (self.path / sub).iterdir())
 
     def is_folder(self, name: str) -> bool:
-        return (self.path / name).is_dir()
+        try:
+            return (self.path / name).is_dir()
+        except OSError:
+            return False
 
     def read(self, name: str) -> bytes:
         path = self.path / name

@@ -13,6 +13,7 @@ from yaml._yaml import CParser
 from muster.config.document.slips import mend_slips
 from muster.model.problem import Place, Problem, problem
 from muster.model.tree import Map, Node, Scalar, Sequence, Source
+from muster.redact import MASK, masked_lines
 
 MAX_DEPTH: Final = 64
 MAX_NODES: Final = 2_000_000
@@ -131,10 +132,10 @@ class _Reader:
         at = Place(self.source, event.start_mark.index, event.end_mark.index)
         target = self._anchors.get(event.anchor)
         if target is None:
-            self.problems.append(problem("unknown-alias", at, name=event.anchor))
+            self.problems.append(problem("unknown-alias", at, name=_shown(at, event.anchor)))
             raise _Stop
         if target.is_open:
-            self.problems.append(problem("recursive-alias", at, name=event.anchor))
+            self.problems.append(problem("recursive-alias", at, name=_shown(at, event.anchor)))
             raise _Stop
         copy = _copy(target.node, at)
         self._check_depth(copy, target.depth)
@@ -194,7 +195,8 @@ class _Reader:
     def _check_tag(self, event: Any, node: Node) -> None:
         tag = event.tag
         if tag and tag not in _KNOWN_TAGS:
-            self.problems.append(problem("unknown-tag", node, tag=tag.replace("tag:yaml.org,2002:", "!!")))
+            shown = _shown(Place.of(node), tag.replace("tag:yaml.org,2002:", "!!"))
+            self.problems.append(problem("unknown-tag", node, tag=shown))
         elif tag == _STRING_TAG and isinstance(node, Scalar):
             node.plain = False
 
@@ -204,6 +206,11 @@ _KNOWN_TAGS: Final = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "bool", "float", "null", "map", "seq")
 ) | {"!"}
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*\s+)*")
+
+
+def _shown(place: Place, word: str) -> str:
+    """A word of a line, unless the line may not be shown: a password can begin like an alias or a tag."""
+    return MASK if place.position[0] in masked_lines(place.source.text) else word
 
 
 def _skip_properties(node: Scalar) -> None:

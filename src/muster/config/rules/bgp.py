@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from muster.config import derive
-from muster.config.rules.machines import is_agent_based, is_unread
+from muster.config.rules.machines import is_agent_based
 from muster.model.platform.baremetal import BareMetalPlatform
 from muster.model.platform.bgp import BGPPeer
 from muster.model.problem import Place, Problem, problem
@@ -20,7 +20,7 @@ from muster.model.tree import Node, Sequence, is_null
 _MOST_PEERS: Final = 16
 _MOST_SECONDS: Final = 65535
 _COMMUNITY: Final = re.compile(r"[0-9]+:[0-9]+(?::[0-9]+)?\Z")
-_PART: Final = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|m|s)"
+_PART: Final = r"([0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})(h|ms|m|s)"
 _DURATION: Final = re.compile(rf"(?:{_PART})+\Z")
 _SECONDS: Final = {"h": Fraction(3600), "m": Fraction(60), "s": Fraction(1), "ms": Fraction(1, 1000)}
 
@@ -55,7 +55,7 @@ def check_peers(site: Site) -> Iterator[Problem]:
     config = platform.bgp_vip_config
     if config is not None:
         node = config.places.get("peers")
-        if isinstance(node, Sequence) and not is_unread(config, "peers"):
+        if isinstance(node, Sequence) and not config.is_unread("peers"):
             yield from _check_peers(config.peers, node, least=1)
     for host in platform.hosts:
         if not host.bgp_peers:
@@ -81,7 +81,7 @@ def _check_timers(peer: BGPPeer) -> Iterator[Problem]:
         "keepaliveTime": ("keepalive_time", peer.keepalive_time),
     }
     given = [key for key, (_, text) in timers.items() if text]
-    if len(given) == 1 and not any(is_unread(peer, name) for name, _ in timers.values()):
+    if len(given) == 1 and not any(peer.is_unread(name) for name, _ in timers.values()):
         at = peer.at(timers[given[0]][0])
         other = next(key for key in timers if key not in given)
         yield problem(

@@ -13,7 +13,7 @@ from muster.model.install_config import InstallConfig
 from muster.model.platform.external import CloudControllerManager
 from muster.model.problem import Place, Problem, problem
 from muster.model.site import Site
-from muster.model.tree import Node, Sequence, is_null
+from muster.model.tree import Node, is_null
 
 _ADDED: Final[tuple[tuple[CapabilitySet, tuple[Capability, ...]], ...]] = (
     (CapabilitySet.NONE, ()),
@@ -63,7 +63,7 @@ def check_needed_capabilities(site: Site) -> Iterator[Problem]:
         return
     more = chosen.additional_enabled_capabilities
     written = chosen.places.get("additional_enabled_capabilities")
-    if not is_null(written) and not (isinstance(written, Sequence) and len(written.items) == len(more)):
+    if chosen.is_unread("additional_enabled_capabilities"):
         return
     enabled = SETS[chosen.baseline_capability_set] | set(more)
     for capability, reason in _needed(install, enabled):

@@ -12,6 +12,7 @@ from muster.config import derive
 from muster.config.formats.pem import read_bundle
 from muster.config.kinds import MANIFESTS_DIR
 from muster.config.lift import lift_manifests
+from muster.config.rules.machines import is_file
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import MachinePool
 from muster.model.problem import Place, Problem, problem
@@ -59,7 +60,7 @@ def check_descriptions(site: Site) -> Iterator[Problem]:
 
 def _is_manifest(node: Node) -> bool:
     name = node.source.name
-    return name.startswith(f"{MANIFESTS_DIR}/") and not name.endswith("install-config.yaml")
+    return name.startswith(f"{MANIFESTS_DIR}/") and not is_file(name, "install-config.yaml")
 
 
 def _where(node: Node) -> str:

@@ -40,9 +40,7 @@ def check_feature_gates(site: Site) -> Iterator[Problem]:
     install = site.install
     if install is None or not install.feature_gates:
         return
-    written = install.places.get("feature_set")
-    readable = install.feature_set is not None or is_null(written)
-    if readable and install.feature_set is not FeatureSet.CUSTOM_NO_UPGRADE:
+    if not install.is_unread("feature_set") and install.feature_set is not FeatureSet.CUSTOM_NO_UPGRADE:
         at = Place.of_key(install.at("feature_gates"))
         yield problem("feature-gates-without-set", at, value=install.feature_set or "not set")
     for text, node in install.feature_gates.located():
@@ -63,11 +61,9 @@ def check_gated_fields(site: Site) -> Iterator[Problem]:
     install = site.install
     if install is None or any(check_feature_gates(site)):
         return
-    feature_set = install.feature_set
-    if feature_set is None:
-        if not is_null(install.places.get("feature_set")):
-            return
-        feature_set = FeatureSet.DEFAULT
+    if install.is_unread("feature_set"):
+        return
+    feature_set = install.feature_set or FeatureSet.DEFAULT
     switched = dict(filter(None, map(_switch, install.feature_gates)))
     for field, gate, node in _gated(install):
         custom = feature_set is FeatureSet.CUSTOM_NO_UPGRADE
@@ -94,10 +90,10 @@ def _gated_platform(install: InstallConfig) -> Iterator[Gated]:
     if platform.baremetal and platform.baremetal.bgp_vip_config is not None:
         node = platform.baremetal.at("bgp_vip_config")
         yield Gated("bgpVIPConfig", "BGPBasedVIPManagement", node)
+    section = platform.baremetal
     # Without a load balancer of the user's it is refused anyway.
-    for section in (platform.baremetal, platform.vsphere, platform.nutanix):
-        if section and section.dns_records_type is DNSRecordsType.EXTERNAL and vips(install).user_managed:
-            yield Gated("dnsRecordsType", "OnPremDNSRecords", section.at("dns_records_type"))
+    if section and section.dns_records_type is DNSRecordsType.EXTERNAL and vips(install).user_managed:
+        yield Gated("dnsRecordsType", "OnPremDNSRecords", section.at("dns_records_type"))
 
 
 def check_okd(site: Site) -> Iterator[Problem]:

@@ -45,7 +45,7 @@ def check_fencing(site: Site) -> Iterator[Problem]:
     masters, found = install.control_plane.replicas, len(fencing.credentials)
     if masters is None and is_null(install.control_plane.places.get("replicas")):
         masters = DEFAULT_CONTROL_PLANE
-    if masters is None or not _all_read(fencing):
+    if masters is None or fencing.is_unread("credentials"):
         return
     arbiters = install.arbiter.replicas or 0 if install.arbiter else 0
     if masters != _HOSTS and found:
@@ -64,12 +64,6 @@ def check_fencing(site: Site) -> Iterator[Problem]:
 
 def _fencing(install: InstallConfig | None) -> Fencing | None:
     return install.control_plane.fencing if install and install.control_plane else None
-
-
-def _all_read(fencing: Fencing) -> bool:
-    """Whether no entry was left out because it could not be read."""
-    node = fencing.places.get("credentials")
-    return is_null(node) or len(getattr(node, "items", ())) == len(fencing.credentials)
 
 
 def check_fencing_hosts(site: Site) -> Iterator[Problem]:

@@ -303,8 +303,9 @@ def _public_root_fs(site: Site) -> Iterator[Problem]:
 
 def _is_disconnected(site: Site) -> bool:
     install = site.install
-    sources = install and (install.image_digest_sources or install.image_content_sources)
-    return bool(sources) or site.registries_source is not None
+    if install and (install.image_digest_sources or install.image_content_sources):
+        return True
+    return site.registries is not None and any(each.mirrors for each in site.registries.registries)
 
 
 RULES: Final = (

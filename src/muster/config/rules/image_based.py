@@ -244,7 +244,7 @@ def check_cluster(site: Site) -> Iterator[Problem]:
 def _check_counts(install: InstallConfig) -> Iterator[Problem]:
     control = install.control_plane
     counts = derive.host_counts(install)
-    if counts.masters != 1 and not (control and control.replicas is None and control.has("replicas")):
+    if counts.masters != 1 and not (control and control.is_unread("replicas")):
         at = control.at("replicas") if control and control.has("replicas") else install.at("control_plane")
         yield problem(
             "image-based-topology", _place(at), key="controlPlane.replicas", value=counts.masters, right=1
@@ -255,7 +255,7 @@ def _check_counts(install: InstallConfig) -> Iterator[Problem]:
     if counts.workers == 0:
         return
     pool = next((pool for pool in install.compute if pool.replicas != 0), None)
-    if pool is not None and pool.has("replicas") and pool.replicas is None:
+    if pool is not None and pool.is_unread("replicas"):
         return
     at = pool.at("replicas") if pool else install.at("compute")
     yield problem("image-based-topology", _place(at), key="compute.replicas", value=counts.workers, right=0)

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from muster.config import derive
 from muster.config.document import edit
+from muster.config.kinds import MANIFESTS_DIR
 from muster.model.host import Interface as Card
 from muster.model.networking import Networking
 from muster.model.nmstate import Address, Interface
 from muster.model.problem import Edit, Place
-from muster.model.schema import Items, Model
+from muster.model.schema import Items
 from muster.model.site import Site, SiteHost
-from muster.model.tree import Map, Node, Scalar, Sequence, is_null
+from muster.model.tree import Map, Node, Scalar
 from muster.model.values import IP, Network
 
 
@@ -93,24 +94,29 @@ def adds_nodes(site: Site) -> bool:
     return any(each is site.hosts[0].host for each in joining) if site.hosts else False
 
 
+def is_file(path: str, name: str) -> bool:
+    """Whether a path is that of a site's file, or where the first preview of the installer kept it."""
+    return path in (name, f"{MANIFESTS_DIR}/{name}")
+
+
 def are_roles_known(site: Site) -> bool:
     """Whether all that decides about the roles of hosts could be read."""
     install = site.install
-    if install is None or any(is_unread(host.host, "role") for host in site.hosts):
+    if install is None or any(host.host.is_unread("role") for host in site.hosts):
         return False
-    if any(is_unread(install, name) for name in ("control_plane", "arbiter", "compute")):
+    if any(install.is_unread(name) for name in ("control_plane", "arbiter", "compute")):
         return False
     pools = [pool for pool in (install.control_plane, install.arbiter, *install.compute) if pool]
-    return derive.host_counts(install).masters > 0 and not any(is_unread(pool, "replicas") for pool in pools)
+    return derive.host_counts(install).masters > 0 and not any(pool.is_unread("replicas") for pool in pools)
 
 
 def known_machine_networks(site: Site) -> Items[Network] | None:
     """The networks that the hosts have to be in; None when they could not be read."""
     install = site.install
-    if install is None or is_unread(install, "networking"):
+    if install is None or install.is_unread("networking"):
         return None
     networking = install.networking or Networking()
-    if is_unread(networking, "machine_network") or is_unread(networking, "machine_cidr"):
+    if networking.is_unread("machine_network") or networking.is_unread("machine_cidr"):
         return None
     if any(entry.cidr is None for entry in networking.machine_network):
         return None
@@ -120,7 +126,7 @@ def known_machine_networks(site: Site) -> Items[Network] | None:
 def inner_networks(site: Site) -> list[tuple[str, Items[Network]]]:
     """The networks that exist only inside the cluster, by the field that names them."""
     install = site.install
-    if install is None or is_unread(install, "networking"):
+    if install is None or install.is_unread("networking"):
         return []
     networking = install.networking or Networking()
     found = []
@@ -128,18 +134,9 @@ def inner_networks(site: Site) -> list[tuple[str, Items[Network]]]:
         (("cluster_network", "cluster_networks"), "clusterNetwork", derive.cluster_networks),
         (("service_network", "service_cidr"), "serviceNetwork", derive.service_networks),
     ):
-        if not any(is_unread(networking, name) for name in names):
+        if not any(networking.is_unread(name) for name in names):
             found.append((key, derived(networking)))
     return found
-
-
-def is_unread(model: Model, name: str) -> bool:
-    """Whether a field says something that could not be read, or only in part."""
-    node = model.places.get(name)
-    found = getattr(model, name)
-    if isinstance(found, Items) and isinstance(node, Sequence):
-        return len(found) < sum(not is_null(item) for item in node.items)
-    return not is_null(node) and found is None
 
 
 def network_words(networks: Items[Network]) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from muster.config import derive
 from muster.config.document.bind import closest
-from muster.config.rules.machines import are_roles_known, is_agent_based, is_unread, line_of
+from muster.config.rules.machines import are_roles_known, is_agent_based, line_of
 from muster.model.host import BMC, Role
 from muster.model.machine_pool import Credential
 from muster.model.problem import Place, Problem, problem
@@ -48,7 +48,7 @@ def check_logins(site: Site) -> Iterator[Problem]:
     for host in site.hosts:
         bmc = host.host.bmc
         if bmc is None:
-            if described and in_install and not is_unread(host.host, "bmc") and is_agent_based(site):
+            if described and in_install and not host.host.is_unread("bmc") and is_agent_based(site):
                 at = Place.of_key(host.host.at("hostname")) if host.host.has("hostname") else host.host.node
                 yield problem("bmc-missing", at, host=host.label, other=described[0].label)
             continue
@@ -75,7 +75,7 @@ def check_used(site: Site) -> Iterator[Problem]:
 def _is_empty(bmc: BMC, name: str) -> bool:
     found = getattr(bmc, name)
     text = found.reveal() if isinstance(found, Secret) else found
-    return not text and not is_unread(bmc, name)
+    return not text and not bmc.is_unread(name)
 
 
 def check_addresses(site: Site) -> Iterator[Problem]:

@@ -16,6 +16,7 @@ from muster.config.kinds import MANIFESTS_DIR
 from muster.config.lift import annotation_node
 from muster.config.rules.descriptions import check_descriptions
 from muster.config.rules.extra_manifests import check_extra_manifests
+from muster.config.rules.machines import is_file
 from muster.config.rules.references import check_references, check_references_outside, objects
 from muster.config.rules.versions import check_version
 from muster.model.manifests import InfraEnv
@@ -33,7 +34,9 @@ from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.site import Manifests, Site
 from muster.model.tree import Map, Node, Scalar, Source, is_null
 from muster.model.values import url_fault
+from muster.redact import redact
 
+_OVERRIDE: Final = "OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE"
 _KERNEL_ARGUMENT: Final = re.compile(r'(?:[^ \t\n\r"]|"[^"]*")+\Z')
 _CLUSTER_FILES: Final = ("agent-cluster-install.yaml", "cluster-deployment.yaml", "cluster-image-set.yaml")
 """The files that describe a cluster; those with the hosts alone make a generic image."""
@@ -51,7 +54,7 @@ def _infra_spec(site: Site) -> InfraEnvSpec | None:
 
 def check_complete(site: Site) -> Iterator[Problem]:
     """All files are there when no install-config.yaml can stand in for them."""
-    if site.manifests is None or any(name.endswith("install-config.yaml") for name in _read_files(site)):
+    if site.manifests is None or any(is_file(each.name, "install-config.yaml") for each in site.sources):
         return
     for name in site.manifests.missing:
         if name in _CLUSTER_FILES and not _describes_cluster(site.manifests):
@@ -63,10 +66,6 @@ def check_complete(site: Site) -> Iterator[Problem]:
 def _describes_cluster(manifests: Manifests) -> bool:
     """Whether a cluster is meant, and not only hosts that boot a generic image."""
     return not {"agent-cluster-install.yaml", "cluster-deployment.yaml"} <= set(manifests.missing)
-
-
-def _read_files(site: Site) -> list[str]:
-    return [source.name for source in site.sources]
 
 
 def check_versions(site: Site) -> Iterator[Problem]:
@@ -82,7 +81,7 @@ def check_labels(site: Site) -> Iterator[Problem]:
     for config in site.manifests.nmstate_configs:
         metadata = config.metadata or Metadata(node=config.node)
         if not metadata.labels:
-            if not (metadata.has("labels") and _items(metadata.at("labels"))):
+            if not metadata.is_unread("labels"):
                 yield problem(
                     "nmstate-no-labels", Place.of_key(metadata.node), name=metadata.name or "NMStateConfig"
                 )
@@ -103,10 +102,6 @@ def _selected_labels(infra: InfraEnv | None) -> dict[str, str] | None:
         return None
     selector = infra.spec.nm_state_config_label_selector
     return dict(selector.match_labels) if selector else {}
-
-
-def _items(node: Node) -> bool:
-    return bool(getattr(node, "items", None))
 
 
 def _shown(labels: dict[str, str]) -> str:
@@ -250,17 +245,21 @@ def check_overrides(site: Site) -> Iterator[Problem]:
 
 
 def check_release(site: Site) -> Iterator[Problem]:
-    """releaseImage names an image, and the same one as the environment does."""
+    """Environment and releaseImage name an image, and the same one."""
+    wanted = site.environment.release_image
+    wrong = image_fault(wanted) if wanted and site.install is not None else ""
+    if wrong:
+        at = Place(Source(_OVERRIDE, ""))
+        yield problem("bad-release-override", at, value=redact(wanted), reason=wrong, name=_OVERRIDE)
     image_set = site.manifests.cluster_image_set if site.manifests else None
     image = image_set.spec.release_image if image_set and image_set.spec else None
     if image_set is None or image_set.spec is None or not image:
         return
     node = image_set.spec.at("release_image")
     fault = image_fault(image)
-    wanted = site.environment.release_image
     if fault:
         yield problem("bad-image-reference", node, key="releaseImage", value=image, reason=fault)
-    elif wanted and wanted != image:
+    elif wanted and not wrong and wanted != image:
         yield problem("release-differs", node, value=image, right=wanted)
 
 

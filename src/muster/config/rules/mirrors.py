@@ -59,6 +59,14 @@ def _entries(site: Site) -> Iterator[_Entry]:
             yield _Entry(registry.scope, place, found)
 
 
+def check_one_list(site: Site) -> Iterator[Problem]:
+    """Sources stand in one list, under its new or its old name."""
+    install = site.install
+    if install is not None and install.image_digest_sources and install.image_content_sources:
+        line = Place.of_key(install.at("image_digest_sources")).position[0]
+        yield problem("both-source-lists", Place.of_key(install.at("image_content_sources")), line=line)
+
+
 def check_repositories(site: Site) -> Iterator[Problem]:
     """Sources and mirrors are names of repositories."""
     for sources in _lists(site):
@@ -89,17 +97,12 @@ def check_mirrors_given(site: Site) -> Iterator[Problem]:
     """A source has mirrors, and a policy only with them."""
     for sources in _lists(site):
         for entry in sources:
-            if entry.mirrors or (entry.has("mirrors") and _items(entry.at("mirrors"))):
+            if entry.mirrors or entry.is_unread("mirrors"):
                 continue
             if isinstance(entry, ImageSource) and entry.source_policy is not None:
                 yield problem("policy-without-mirrors", entry.at("source_policy"), policy=entry.source_policy)
             elif entry.source:
                 yield problem("no-mirrors", entry.at("source"), source=entry.source)
-
-
-def _items(node: Node) -> bool:
-    """Whether something was written that could not be read."""
-    return bool(getattr(node, "items", None))
 
 
 def check_sources_once(site: Site) -> Iterator[Problem]:
@@ -225,6 +228,7 @@ def check_mirrors_agree(site: Site) -> Iterator[Problem]:
 
 
 RULES: Final = (
+    check_one_list,
     check_repositories,
     check_mirrors_given,
     check_sources_once,

@@ -16,7 +16,7 @@ from muster.model.networking import ClusterNetwork, Networking
 from muster.model.problem import Place
 from muster.model.schema import Items
 from muster.model.site import Site
-from muster.model.tree import NOWHERE, Node, Sequence, is_null
+from muster.model.tree import NOWHERE, Node, is_null
 from muster.model.values import Network
 
 FIELDS: Final = (
@@ -48,7 +48,7 @@ def read_networking(site: Site) -> tuple[Networking, bool]:
     install = site.install
     if install is None:
         return Networking(), False
-    return install.networking or Networking(), install.networking is not None or not install.has("networking")
+    return install.networking or Networking(), not install.is_unread("networking")
 
 
 def lists_of(networking: Networking) -> dict[str, Items[Network]]:
@@ -56,7 +56,7 @@ def lists_of(networking: Networking) -> dict[str, Items[Network]]:
     derived = (machine_networks(networking), service_networks(networking), cluster_networks(networking))
     found = {}
     for (field, _, _), networks in zip(FIELDS, derived, strict=True):
-        if _complete(networking, field, networks):
+        if is_complete(networking, field):
             found[field] = networks
     return found
 
@@ -68,13 +68,12 @@ def field_node(networking: Networking, field: str) -> Node:
     return networking.at(old) if written is None or is_null(written) else written
 
 
-def _complete(networking: Networking, field: str, networks: Items[Network]) -> bool:
-    node = field_node(networking, field)
-    if node is networking.node or is_null(node):
-        return True
-    count = sum(not is_null(item) for item in node.items) if isinstance(node, Sequence) else 1
-    derived = all(place is NOWHERE for place in networks.nodes)
-    return count == 0 or (count == len(networks) and not derived)
+def is_complete(networking: Networking, field: str) -> bool:
+    """Whether all networks of a field could be read."""
+    _, current, old = next(names for names in FIELDS if names[0] == field)
+    if networking.is_unread(current) or networking.is_unread(old):
+        return False
+    return all(getattr(entry, "cidr", entry) is not None for entry in getattr(networking, current))
 
 
 def nets_of(networking: Networking) -> list[Net]:

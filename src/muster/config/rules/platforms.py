@@ -12,7 +12,6 @@ from muster.config.rules import bgp, provisioning, vsphere
 from muster.config.rules.machines import (
     insert_beside,
     is_agent_based,
-    is_unread,
     line_of,
     remove_item,
     replace_text,
@@ -41,7 +40,7 @@ def _platform(site: Site) -> Platform:
 def check_external(site: Site) -> Iterator[Problem]:
     """A provider with a cloud controller manager of its own brings it along."""
     external = _platform(site).external
-    if external is None or is_unread(external, "cloud_controller_manager"):
+    if external is None or external.is_unread("cloud_controller_manager"):
         return
     manager = external.cloud_controller_manager
     if external.platform_name == _OCI and manager is not CloudControllerManager.EXTERNAL:
@@ -59,18 +58,24 @@ def check_external(site: Site) -> Iterator[Problem]:
 def check_dns_records(site: Site) -> Iterator[Problem]:
     """Names are served from outside only when the load is balanced there."""
     platform = _platform(site)
-    for section in (platform.baremetal, platform.vsphere):
+    for name in derive.VIP_PLATFORMS:
+        section: OnPremises | None = getattr(platform, name)
         if section is None or section.dns_records_type is not DNSRecordsType.EXTERNAL:
             continue
-        if not _is_user_managed(section) and not is_unread(section, "load_balancer"):
-            yield problem("dns-records-type", section.at("dns_records_type"))
+        at = section.at("dns_records_type")
+        if name != "baremetal":
+            # A load balancer has no effect on the other platforms.
+            yield problem("dns-records-type", at, also=f", which platform {name} does not have", other="")
+        elif not _may_be_user_managed(section):
+            other = ", or use a load balancer of your own (loadBalancer.type: UserManaged)"
+            yield problem("dns-records-type", at, also="", other=other)
 
 
-def _is_user_managed(section: OnPremises) -> bool:
+def _may_be_user_managed(section: OnPremises) -> bool:
     balancer = section.load_balancer
-    return balancer is not None and (
-        balancer.type is LoadBalancerType.USER_MANAGED or is_unread(balancer, "type")
-    )
+    if balancer is None:
+        return section.is_unread("load_balancer")
+    return balancer.type is LoadBalancerType.USER_MANAGED or balancer.is_unread("type")
 
 
 def check_boot_modes(site: Site) -> Iterator[Problem]:
@@ -88,7 +93,7 @@ def check_nutanix(site: Site) -> Iterator[Problem]:
     if nutanix is None:
         return
     elements = nutanix.places.get("prism_elements")
-    if isinstance(elements, Sequence) and not is_unread(nutanix, "prism_elements"):
+    if isinstance(elements, Sequence) and not nutanix.is_unread("prism_elements"):
         count = len(nutanix.prism_elements)
         if count != 1:
             at = Place.of(elements.items[1]) if count > 1 else Place.of_key(elements)
@@ -101,7 +106,7 @@ def check_nutanix(site: Site) -> Iterator[Problem]:
 
 def _subnets(nutanix: NutanixPlatform) -> Iterator[Problem]:
     node = nutanix.places.get("subnet_uuids")
-    if not isinstance(node, Sequence) or is_unread(nutanix, "subnet_uuids"):
+    if not isinstance(node, Sequence) or nutanix.is_unread("subnet_uuids"):
         return
     count = len(nutanix.subnet_uuids)
     if not 1 <= count <= _MOST_SUBNETS:
@@ -123,7 +128,7 @@ def check_unused(site: Site) -> Iterator[Problem]:
         return
     for name in provisioning.FIELDS:
         node = baremetal.places.get(name)
-        if node is not None and not is_null(node) and not is_unread(baremetal, name):
+        if node is not None and not is_null(node) and not baremetal.is_unread(name):
             key = node.key.text if node.key else name
             reason = "no host has a bmc.address, so the cluster manages no machines"
             yield problem("ignored-field", Place.of_key(node), key=key, reason=reason)

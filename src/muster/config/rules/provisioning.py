@@ -8,7 +8,7 @@ from ipaddress import ip_address, ip_network
 from typing import Final, NamedTuple
 
 from muster.config import derive
-from muster.config.rules.machines import is_agent_based, is_unread, known_machine_networks, line_of
+from muster.config.rules.machines import is_agent_based, known_machine_networks, line_of
 from muster.config.rules.management import SCHEMES, scheme_of
 from muster.model.platform.baremetal import BareMetalPlatform, ProvisioningNetwork
 from muster.model.problem import Place, Problem, problem
@@ -49,7 +49,7 @@ def _setup(site: Site) -> _Setup | None:
     platform = install.platform.baremetal if install.platform else None
     if platform is None or not any(host.host.bmc and host.host.bmc.address for host in site.hosts):
         return None
-    if any(is_unread(platform, name) for name in ("provisioning_network", "provisioning_network_cidr")):
+    if any(platform.is_unread(name) for name in ("provisioning_network", "provisioning_network_cidr")):
         return None
     mode = platform.provisioning_network or ProvisioningNetwork.MANAGED
     if platform.provisioning_network is None and platform.provisioning_dhcp_external:

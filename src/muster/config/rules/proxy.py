@@ -18,6 +18,7 @@ from muster.model.values import IP, name_fault
 
 _SCHEMES: Final = {"http_proxy": ("http",), "https_proxy": ("http", "https")}
 _KEYS: Final = {"http_proxy": "httpProxy", "https_proxy": "httpsProxy"}
+_PORT: Final = re.compile(r"[0-9]{1,5}\Z")
 _URL: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)\Z", re.DOTALL)
 _HOST: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>.*))?\Z", re.DOTALL)
 
@@ -85,7 +86,7 @@ def proxy_fault(url: str, schemes: tuple[str, ...]) -> str:
     if parts is None or not parts["host"]:
         return "it names no host"
     port = parts["port"]
-    if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+    if port and not (_PORT.match(port) and 0 < int(port) < 65536):
         return "what stands behind the colon is not a port"
     host = parts["host"]
     if host.startswith("["):

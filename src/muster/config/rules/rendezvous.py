@@ -16,7 +16,7 @@ from muster.config.rules.machines import (
     ips_of,
     is_agent_based,
     is_dynamic,
-    is_unread,
+    is_file,
     known_machine_networks,
     line_of,
     network_words,
@@ -35,9 +35,9 @@ def check_rendezvous_known(site: Site) -> Iterator[Problem]:
     if not is_agent_based(site) or derive.rendezvous(site) is not None:
         return
     agent, install = site.agent, site.install
-    if agent is not None and (is_unread(agent, "rendezvous_ip") or is_unread(agent, "hosts")):
+    if agent is not None and (agent.is_unread("rendezvous_ip") or agent.is_unread("hosts")):
         return
-    if any(name.endswith("agent-config.yaml") for name in site.unread):
+    if any(is_file(name, "agent-config.yaml") for name in site.unread):
         return
     if any(host.host.network_config is not None and not _is_understood(host) for host in site.hosts):
         return

@@ -49,14 +49,10 @@ def count_pools(install: InstallConfig) -> Pools:
         counts = [_count(pool, DEFAULT_WORKERS) for pool in install.compute]
         workers = None if None in counts else sum(count for count in counts if count)
     return Pools(
-        masters if _readable(install, "control_plane") else None,
-        arbiters if _readable(install, "arbiter") else None,
-        workers if _readable(install, "compute") else None,
+        None if install.is_unread("control_plane") else masters,
+        None if install.is_unread("arbiter") else arbiters,
+        None if install.is_unread("compute") else workers,
     )
-
-
-def _readable(install: InstallConfig, name: str) -> bool:
-    return bool(getattr(install, name)) or is_null(install.places.get(name))
 
 
 def _count(pool: MachinePool | None, default: int) -> int | None:
@@ -210,7 +206,7 @@ def check_architectures(site: Site) -> Iterator[Problem]:
     control = pool.architecture if pool else None
     if pool and control in _ONLY_NONE and platform in AGENT_PLATFORMS and platform != "none":
         yield problem("architecture-platform", pool.at("architecture"), value=control, platform=platform)
-    if pool and control is None and not is_null(pool.places.get("architecture")):
+    if pool and pool.is_unread("architecture"):
         return
     control = control or Architecture.AMD64
     for each in install.compute:

@@ -13,7 +13,7 @@ from muster.model.platform.on_premises import OnPremises
 from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items
 from muster.model.site import Site
-from muster.model.tree import Node, Sequence, is_null
+from muster.model.tree import Node
 from muster.model.values import IP, Network
 
 MOST: Final = 2
@@ -36,15 +36,7 @@ def _located(given: Vips) -> Iterator[tuple[str, Items[IP]]]:
 
 def _readable(section: OnPremises, which: str) -> bool:
     """Whether nothing was left out of a list because it could not be read."""
-    for name in (f"{which}_vips", f"{which}_vip"):
-        node = section.places.get(name)
-        if node is None or is_null(node):
-            continue
-        value = getattr(section, name)
-        if isinstance(node, Sequence) and isinstance(value, Items):
-            return len(value) == sum(not is_null(item) for item in node.items)
-        return bool(value)
-    return True
+    return not any(section.is_unread(name) for name in (f"{which}_vips", f"{which}_vip"))
 
 
 def check_missing_vips(site: Site) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from typing import Final
 from muster.config import derive
 from muster.config.document.bind import closest
 from muster.config.links import is_typo, near_names
-from muster.config.rules.machines import is_agent_based, is_unread, line_of, replace_text
+from muster.config.rules.machines import is_agent_based, line_of, replace_text
 from muster.model.platform.vsphere import (
     FailureDomain,
     RegionType,
@@ -65,7 +65,7 @@ def _platform(site: Site) -> VSpherePlatform | None:
 def _is_empty(model: Model, name: str) -> bool:
     found = getattr(model, name)
     text = found.reveal() if isinstance(found, Secret) else found
-    return not text and not is_unread(model, name)
+    return not text and not model.is_unread(name)
 
 
 def _has_login(platform: VSpherePlatform) -> bool:
@@ -80,7 +80,7 @@ def check_logins(site: Site) -> Iterator[Problem]:
     if platform is None:
         return
     logins: list[tuple[Model, dict[str, str]]] = [(each, _LOGIN) for each in platform.vcenters]
-    if not platform.vcenters and not is_unread(platform, "vcenters"):
+    if not platform.vcenters and not platform.is_unread("vcenters"):
         logins.append((platform, _OLD_LOGIN))
     for login, fields in logins:
         missing = [key for name, key in fields.items() if _is_empty(login, name)]
@@ -155,7 +155,7 @@ def check_domains(site: Site) -> Iterator[Problem]:
 def check_servers(site: Site) -> Iterator[Problem]:
     """A failure domain is in one of the vCenters, and there in one of its datacenters."""
     platform = _platform(site)
-    if platform is None or is_unread(platform, "vcenters"):
+    if platform is None or platform.is_unread("vcenters"):
         return
     known = {vcenter.server: vcenter for vcenter in platform.vcenters if vcenter.server}
     if not known and platform.v_center:
@@ -232,7 +232,7 @@ def check_types(site: Site) -> Iterator[Problem]:
     platform = _platform(site)
     for domain in platform.failure_domains if platform else ():
         region, zone = domain.region_type, domain.zone_type
-        if is_unread(domain, "region_type") or is_unread(domain, "zone_type"):
+        if domain.is_unread("region_type") or domain.is_unread("zone_type"):
             continue
         if (region is None) != (zone is None):
             name, other = ("region_type", "zoneType") if region else ("zone_type", "regionType")

@@ -14,6 +14,8 @@ from muster.model.manifests.references import NamespacedReference, Reference
 from muster.model.manifests.words import choice_or_empty, word
 from muster.model.metadata import Metadata
 from muster.model.networking import MachineNetwork
+from muster.model.platform.external import CloudControllerManager
+from muster.model.platform.on_premises import LoadBalancerType
 from muster.model.schema import Items, Model, many, nested, value
 from muster.model.tree import Node
 from muster.model.values import BOOLEAN, FREE, IP, IP_ADDRESS, NETWORK, TEXT, Network, choice, number, url
@@ -45,12 +47,6 @@ class PlatformType(StrEnum):
     EXTERNAL = "External"
 
 
-class CloudControllerManager(StrEnum):
-    """Who manages what a provider offers."""
-
-    EXTERNAL = "External"
-
-
 class EnableOn(StrEnum):
     """Hosts whose disks are encrypted."""
 
@@ -70,13 +66,6 @@ class DiskEncryptionMode(StrEnum):
 
     TPM = "tpmv2"
     TANG = "tang"
-
-
-class LoadBalancerType(StrEnum):
-    """Who distributes the requests to the hosts."""
-
-    CLUSTER_MANAGED = "ClusterManaged"
-    USER_MANAGED = "UserManaged"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,11 +180,20 @@ class ExternalPlatform(Model):
 
     platform_name: str | None = value(TEXT, "Name of the provider.", default="Unknown", example="oci")
     cloud_controller_manager: CloudControllerManager | None = value(
-        choice_or_empty(CloudControllerManager),
+        word({"External": CloudControllerManager.EXTERNAL}),
         "Write External when the provider brings a cloud controller manager.",
         default="none",
         example="External",
     )
+
+
+_LOAD_BALANCER: Final = word(
+    {
+        "ClusterManaged": LoadBalancerType.OPENSHIFT_MANAGED_DEFAULT,
+        "UserManaged": LoadBalancerType.USER_MANAGED,
+    }
+)
+"""install-config.yaml has another word for the first one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +201,7 @@ class LoadBalancer(Model):
     """What distributes the requests to the hosts."""
 
     type: LoadBalancerType | None = value(
-        choice_or_empty(LoadBalancerType),
+        _LOAD_BALANCER,
         "Who runs the load balancer: the cluster or the user.",
         default="ClusterManaged",
         example="UserManaged",

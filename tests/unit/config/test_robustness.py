@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Odd input, one case each, that once went wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from muster.config.check import check_folder, is_valid
+from muster.config.document.folder import Memory
+from muster.config.manifests import render_manifests
+from muster.config.repair import repair_folder
+from muster.config.resolve import resolve_site
+from muster.model.site import Environment
+from tests.properties import check_properties
+from tests.sites import Shape, build_site
+
+
+def changed(old: str, new: str, file: str = "install-config.yaml", shape: Shape | None = None) -> Memory:
+    files = build_site(shape or Shape())
+    text = (files[file] or b"").decode()
+    assert old in text
+    return Memory({**files, file: text.replace(old, new, 1).encode()})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("apiVersion: v1", "? apiVersion"),
+        ("apiVersion: v1", "? apiVersion\n: v1"),
+        ("replicas: 3", f"replicas: {'9' * 5000}"),
+        ("baseDomain: example.com", f"baseDomain: {'9' * 5000}"),
+        ("apiVersion: v1", f"apiVersion: v1\nproxy: {{httpProxy: 'http://h:{'9' * 5000}'}}"),
+        ("apiVersion: v1", "a0: &a [[x]]\n" + "".join(f"a{n}: &a [[[*a]]]\n" for n in range(200))),
+        ("baseDomain: example.com", 'baseDomain: "\\e]0;title\\a"'),
+    ],
+)
+def test_is_answered(old: str, new: str) -> None:
+    check_properties(changed(old, new))
+
+
+def test_many_anchors_are_not_quadratic() -> None:
+    anchors = "".join(f"- &a{n} []\n" for n in range(20_000))
+    check_folder(Memory({"install-config.yaml": f"x:\n{anchors}".encode()}), Environment())
+
+
+def test_a_long_line_is_not_quadratic() -> None:
+    check_properties(changed("apiVersion: v1", f"apiVersion: v1\nsshKeyy: {'A' * 300_000}"))
+
+
+def test_a_file_that_only_moves_is_written() -> None:
+    files = build_site(Shape())
+    moved = {f"cluster-manifests/{name}": data for name, data in files.items()}
+    repaired = repair_folder(Memory(moved), Environment())
+    assert {name: data for name, data in repaired.files.items() if data is not None} == files
+    assert {name for name, data in repaired.files.items() if data is None} == set(moved)
+
+
+def test_texts_in_blocks_are_left_alone() -> None:
+    text = "key: ''text''\n    all:\n    \tcc\n"
+    manifest = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: x}}\ndata:\n  a: |\n    {text}"
+    folder = Memory({**build_site(Shape()), "openshift/a.yaml": manifest.encode()})
+    assert is_valid(check_folder(folder, Environment())[1])
+    assert not repair_folder(folder, Environment()).files
+
+
+@pytest.mark.parametrize("name", ["7e5", "0o7", "y", "1e3", "0x1f", "1-0"])
+def test_names_that_look_like_numbers(name: str) -> None:
+    files = build_site(Shape(name=name))
+    site, problems = check_folder(Memory(files), Environment())
+    assert is_valid(problems)
+    written: dict[str, bytes | None] = {
+        file: text.encode() for file, text in render_manifests(resolve_site(site)).items()
+    }
+    again, _ = check_folder(Memory({**files, **written, "install-config.yaml": None}), Environment())
+    assert resolve_site(again) == resolve_site(site)
+    text = (written["cluster-manifests/cluster-deployment.yaml"] or b"").decode()
+    assert f"clusterName: {name}\n" not in text or name == "1-0"
+
+
+def test_fields_that_only_manifests_have_survive() -> None:
+    files = build_site(Shape())
+    site, _ = check_folder(Memory(files), Environment())
+    written: dict[str, bytes | None] = {
+        file: text.encode() for file, text in render_manifests(resolve_site(site)).items()
+    }
+    name = "cluster-manifests/agent-cluster-install.yaml"
+    text = (written[name] or b"").decode() + "  diskEncryption:\n    enableOn: all\n    mode: tpmv2\n"
+    folder = Memory({**files, **written, name: text.encode(), "install-config.yaml": None})
+    site, problems = check_folder(folder, Environment())
+    assert is_valid(problems)
+    assert "enableOn: all" in render_manifests(resolve_site(site))[name]
