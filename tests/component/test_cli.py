@@ -188,6 +188,8 @@ def test_the_log_holds_no_secret(site: Path) -> None:
     result = run("check", "--dir", site, "--log-level", "debug")
     log = site / ".openshift_install.log"
     assert log.stat().st_mode & 0o777 == 0o600
+    assert "MC611" in log.read_text()
+    assert "exit status 3" in log.read_text()
     for text in (result.out, result.err, log.read_text()):
         assert "ZmFrZTpmYWtl" not in text
 

@@ -24,7 +24,9 @@ def main() -> NoReturn:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _on_interrupt)
     _open_streams()
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    log.note("exit status %d", status)
+    sys.exit(status)
 
 
 def _open_streams() -> None:

@@ -7,7 +7,7 @@ import json
 
 import click
 
-from muster.cli import options, site
+from muster.cli import log, options, site
 from muster.config.kinds import MANIFESTS_DIR
 from muster.config.manifests import render_manifests
 from muster.config.state import changed_files, load_state, save_state
@@ -81,6 +81,7 @@ def cluster_manifests(
     for name in stale:
         remove_file(run.directory / name)
     save_state(run.directory, state.with_outputs(files))
+    log.note("written: %s; removed: %s; backups: %s", written, stale, backups)
     if run.as_json:
         unchanged = sorted(set(files) - set(written))
         body = {"created": written, "unchanged": unchanged, "removed": stale, "backups": backups}

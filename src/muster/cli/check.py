@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from muster.cli import options, site
+from muster.cli import log, options, site
 from muster.cli.options import Run
 from muster.config.check import check_folder, is_valid
 from muster.config.document.folder import Directory, read_text
@@ -55,6 +55,7 @@ def check(
 
 
 def _report(run: Run, problems: list[Problem]) -> None:
+    log.note_problems(problems)
     if run.as_json:
         click.echo(json.dumps(problems_json(problems), indent=2, ensure_ascii=False))
     elif problems:
@@ -79,6 +80,7 @@ def _fix(run: Run, environment: Environment, *, ask: bool) -> list[Problem]:
         raise UserError("nothing was changed", hint="run again and answer y, or add --yes")
     _refuse_if_changed(run.directory, repaired)
     backups = _write(run.directory, repaired)
+    log.note("repaired %s; backups %s", ", ".join(repaired.after), ", ".join(backups))
     if run.as_json:
         body = {
             "repaired": [name for name, data in repaired.files.items() if data is not None],

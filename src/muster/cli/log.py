@@ -7,16 +7,19 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
 from muster import __version__
 from muster.errors import ConfigError, MusterError
 from muster.redact import printable, redact, redact_arguments
+
+if TYPE_CHECKING:
+    from muster.model.problem import Problem
 
 LOG_FILE: Final = ".openshift_install.log"
 LEVELS: Final = {
@@ -97,6 +100,17 @@ def _open_file(path: Path) -> None:
     handler.setLevel(logging.DEBUG)
     handler.setFormatter(_Redacting(dated=True))
     _logger.addHandler(handler)
+
+
+def note(message: str, *values: object) -> None:
+    """Remember what was found or done: in the log file, and on the terminal at level debug."""
+    _logger.debug(message, *values)
+
+
+def note_problems(problems: Iterable[Problem]) -> None:
+    """Remember what is wrong with a site, a line each."""
+    for each in problems:
+        note("%s: %s %s: %s", each.place, each.severity, each.rule.id, each.message)
 
 
 def directory() -> Path | None:

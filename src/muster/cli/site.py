@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import click
 
+from muster.cli import log
 from muster.cli.options import Run
 from muster.config.check import check_folder, is_valid
 from muster.config.report import problems_json, render_count, render_problems
@@ -29,6 +30,7 @@ def environment() -> Environment:
 def load_valid_site(run: Run) -> Site:
     """The site, if nothing but warnings was found; these go to standard error."""
     found, problems = check_folder(inputs_of(run.directory), environment())
+    log.note_problems(problems)
     if not is_valid(problems):
         _show(run, problems)
         raise ConfigError(
