@@ -16,6 +16,7 @@ from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import MachinePool
 from muster.model.networking import ClusterNetwork, MachineNetwork, Networking
 from muster.model.platform.on_premises import LoadBalancerType
+from muster.model.release import default_release_image
 from muster.model.schema import Items, Model
 from muster.model.site import Site, SiteHost
 from muster.model.tree import NOWHERE, Node
@@ -86,6 +87,18 @@ def architecture(install: InstallConfig | None) -> str:
     """The architecture of the control plane, as Go calls it."""
     pool = install.control_plane if install else None
     return str(pool.architecture) if pool and pool.architecture else "amd64"
+
+
+def named_release(site: Site) -> str:
+    """The release image that the environment or the manifests name; empty when they name none."""
+    image_set = site.manifests.cluster_image_set if site.manifests else None
+    named = image_set.spec.release_image if image_set and image_set.spec else None
+    return site.environment.release_image or named or ""
+
+
+def release_image(site: Site) -> str:
+    """The release that is installed."""
+    return named_release(site) or default_release_image(architecture(site.install))
 
 
 def machine_networks(networking: Networking | None) -> Items[Network]:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from muster.config.document.bind import closest
 from muster.config.kinds import KINDS
+from muster.config.spelling import closest
 from muster.errors import UserError
 from muster.model.nmstate import NMState
 from muster.model.schema import Field, Kind, Leaf, Model, Object, fields_of

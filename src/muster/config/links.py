@@ -8,12 +8,10 @@ only repeat that.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
-from ipaddress import ip_address
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from muster.config.document.bind import closest
+from muster.config.networks import find_ip
 from muster.model.nmstate import Interface, InterfaceType, IPv4, NMState, Route
 from muster.model.tree import Node, is_null
 from muster.model.values import IP
@@ -34,21 +32,6 @@ _SECTIONS: Final = {
     "macsec": InterfaceType.MACSEC,
     "infiniband": InterfaceType.INFINIBAND,
 }
-
-
-def near_names(word: str, names: Iterable[str]) -> list[str]:
-    """The names that a misspelt one may mean."""
-    return [name for name in names if closest(word, [name])]
-
-
-def is_typo(word: str, right: str) -> bool:
-    """Whether two names differ in more than a number: eno1 and eno2 are both right, en01 is not."""
-    letters, numbers = re.compile(r"[^0-9]+"), re.compile(r"[0-9]+")
-    if letters.findall(word) != letters.findall(right):
-        return True
-    return [each.lstrip("0") for each in numbers.findall(word)] == [
-        each.lstrip("0") for each in numbers.findall(right)
-    ]
 
 
 class Port(NamedTuple):
@@ -136,18 +119,14 @@ def meant_type(interface: Interface) -> InterfaceType | None:
 
 def odd_name_servers(network: NMState) -> Iterator[tuple[str, Node]]:
     """Name servers that are no addresses."""
-    config = network.dns_resolver.config if network.dns_resolver else None
-    for server, node in config.server.located() if config else ():
+    for server, node in network.name_servers().located():
         if server_ip(server) is None:
             yield server, node
 
 
 def server_ip(server: str) -> IP | None:
     """The address of a name server; a link-local one may name its interface."""
-    try:
-        return ip_address(server.partition("%")[0])
-    except ValueError:
-        return None
+    return find_ip(server.partition("%")[0])
 
 
 def repeated_interfaces(network: NMState) -> Iterator[tuple[Interface, Interface]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 
-from muster.config.document.bind import Binder, closest
+from muster.config.document.bind import Binder
 from muster.config.document.folder import Folder, read_text
 from muster.config.document.layout import unwrap_spec
 from muster.config.document.parse import parse_yaml
@@ -26,6 +26,7 @@ from muster.config.kinds import (
     TOP_FILES,
 )
 from muster.config.lift import lift_manifests
+from muster.config.spelling import closest
 from muster.model.agent_config import AgentConfig
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
 from muster.model.install_config import InstallConfig

@@ -12,7 +12,8 @@ from muster_native import NmstateError, gen_conf
 
 from muster.config import links
 from muster.config.document import edit
-from muster.config.document.bind import Binder, closest
+from muster.config.document.bind import Binder
+from muster.config.spelling import closest, near_names
 from muster.model.nmstate import Interface, NMState, Route
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import fields_of
@@ -116,7 +117,7 @@ def _unknown_word(at: Node, unknown: re.Match[str]) -> Problem:
     known = _BACKTICKS.findall(unknown["rest"]) or list(fields_of(Interface))
     right = closest(word, known)
     edits: tuple[Edit, ...] = ()
-    if right is None or len(links.near_names(word, known)) > 1:
+    if right is None or len(near_names(word, known)) > 1:
         pass
     elif is_key and at.key is not None and at.key.text == word:
         edits = edit.rename_key(at, right)

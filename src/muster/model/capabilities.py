@@ -56,7 +56,6 @@ class Capabilities(Model):
     baseline_capability_set: CapabilitySet | None = value(
         choice(CapabilitySet),
         "Set of optional parts to start from.",
-        default="vCurrent",
         example="None",
     )
     additional_enabled_capabilities: Items[Capability] = many(

@@ -8,71 +8,23 @@ would refuse is None.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from ipaddress import ip_address, ip_network
-from typing import ClassVar, Final, NamedTuple, TypeVar
+from ipaddress import ip_network
+from typing import ClassVar, Final, NamedTuple
 
-from muster.model.schema import Complain, Items, Leaf, Model, many, nested, value
-from muster.model.tree import Node, Scalar
-from muster.model.values import IP, TEXT, Network, normal_mac
-
-T = TypeVar("T")
-E = TypeVar("E", bound=StrEnum)
+from muster.model.nmstate_values import BOOLEAN, INTEGER, IP_ADDRESS, MAC_ADDRESS, NETWORK, one_of
+from muster.model.schema import Items, Model, many, nested, value
+from muster.model.tree import Node
+from muster.model.values import IP, TEXT, Network
 
 MAIN_TABLE: Final = 254
 """The routing table that a host uses when no rule says otherwise."""
 
 
-def _silent(name: str, types: list[str], parse: Callable[[str], T | None]) -> Leaf[T]:
-    """A kind that never complains; ``parse`` may raise ValueError."""
-
-    def read(node: Scalar, _complain: Complain) -> T | None:
-        try:
-            return parse(node.text)
-        except ValueError:
-            return None
-
-    return Leaf(name, {"type": types if len(types) > 1 else types[0]}, read)
-
-
-_DIGITS: Final = re.compile(r"[-+]?[0-9]{1,18}\Z|0x[0-9A-Fa-f]{1,15}\Z", re.ASCII)
-_TRUE: Final = frozenset(("1", "true", "yes", "on", "y"))
-_FALSE: Final = frozenset(("0", "false", "no", "off", "n"))
-
-
-def _to_integer(text: str) -> int | None:
-    if not _DIGITS.match(text):
-        return None
-    return int(text, 16) if text.startswith("0x") else int(text)
-
-
-def _to_boolean(text: str) -> bool | None:
-    word = text.lower()
-    return word in _TRUE if word in _TRUE | _FALSE else None
-
-
-def _to_ip(text: str) -> IP | None:
-    return None if "%" in text else ip_address(text)
-
-
-_INTEGER: Final = _silent("whole number", ["integer", "string"], _to_integer)
-_BOOLEAN: Final = _silent("true or false", ["boolean", "string", "integer"], _to_boolean)
-_IP_ADDRESS: Final[Leaf[IP]] = _silent("IP address", ["string"], _to_ip)
-_NETWORK: Final[Leaf[Network]] = _silent(
-    "network (CIDR)", ["string"], lambda text: ip_network(text, strict=False)
-)
-_MAC_ADDRESS: Final = _silent("MAC address", ["string"], normal_mac)
-
-
-def _one_of(options: type[E]) -> Leaf[E]:
-    return _silent(" | ".join(options), ["string"], options)
-
-
 class InterfaceType(StrEnum):
-    """What an interface is. nmstate takes any other word for Ethernet, without a sound."""
+    """What an interface is. nmstate takes any other word for Ethernet, silently."""
 
     ETHERNET = "ethernet"
     BOND = "bond"
@@ -133,10 +85,20 @@ class NMStatePart(Model):
 class Address(NMStatePart):
     """A static address of an interface."""
 
-    ip: IP | None = value(_IP_ADDRESS, "The address, without prefix.", example="192.0.2.10")
+    ip: IP | None = value(IP_ADDRESS, "The address, without prefix.", example="192.0.2.10")
     prefix_length: int | None = value(
-        _INTEGER, "How many bits of the address name the network.", key="prefix-length", example="24"
+        INTEGER, "How many bits of the address name the network.", key="prefix-length", example="24"
     )
+
+    @property
+    def network(self) -> Network | None:
+        """The network that the host takes to be its own; None when it is not said."""
+        if self.ip is None or self.prefix_length is None:
+            return None
+        try:
+            return ip_network(f"{self.ip}/{self.prefix_length}", strict=False)
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,14 +106,14 @@ class IPv4(NMStatePart):
     """IPv4 settings of an interface."""
 
     enabled: bool | None = value(
-        _BOOLEAN, "Whether the protocol is used; without it, addresses have no effect.", default="false"
+        BOOLEAN, "Whether the protocol is used; without it, addresses have no effect.", default="false"
     )
-    dhcp: bool | None = value(_BOOLEAN, "Get an address from a DHCP server.", default="false")
+    dhcp: bool | None = value(BOOLEAN, "Get an address from a DHCP server.", default="false")
     address: Items[Address] = many(nested(Address), "Static addresses.")
-    auto_dns: bool | None = value(_BOOLEAN, "Use announced name servers.", key="auto-dns", default="true")
-    auto_routes: bool | None = value(_BOOLEAN, "Use announced routes.", key="auto-routes", default="true")
+    auto_dns: bool | None = value(BOOLEAN, "Use announced name servers.", key="auto-dns", default="true")
+    auto_routes: bool | None = value(BOOLEAN, "Use announced routes.", key="auto-routes", default="true")
     auto_gateway: bool | None = value(
-        _BOOLEAN, "Use the default gateway that the network announces.", key="auto-gateway", default="true"
+        BOOLEAN, "Use the default gateway that the network announces.", key="auto-gateway", default="true"
     )
 
 
@@ -159,7 +121,7 @@ class IPv4(NMStatePart):
 class IPv6(IPv4):
     """IPv6 settings of an interface."""
 
-    autoconf: bool | None = value(_BOOLEAN, "Make an address from router advertisements.", default="false")
+    autoconf: bool | None = value(BOOLEAN, "Make an address from router advertisements.", default="false")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +143,7 @@ class Bond(Ports):
 class Vrf(Ports):
     """A group of interfaces with routes of their own."""
 
-    route_table_id: int | None = value(_INTEGER, "Its routing table.", key="route-table-id", example="100")
+    route_table_id: int | None = value(INTEGER, "Its routing table.", key="route-table-id", example="100")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +172,7 @@ class Stacked(NMStatePart):
 class Vlan(Stacked):
     """A VLAN on another interface."""
 
-    id: int | None = value(_INTEGER, "Number of the VLAN.", example="100")
+    id: int | None = value(INTEGER, "Number of the VLAN.", example="100")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,16 +181,16 @@ class Interface(NMStatePart):
 
     name: str | None = value(TEXT, "Name of the interface.", example="eno1")
     type: InterfaceType | None = value(
-        _one_of(InterfaceType), "What the interface is.", default="ethernet", example="ethernet"
+        one_of(InterfaceType), "What the interface is.", default="ethernet", example="ethernet"
     )
     state: InterfaceState | None = value(
-        _one_of(InterfaceState), "Whether the interface is used.", default="up", example="up"
+        one_of(InterfaceState), "Whether the interface is used.", default="up", example="up"
     )
     identifier: Identifier | None = value(
-        _one_of(Identifier), "By what the real card is found.", default="name", example="mac-address"
+        one_of(Identifier), "By what the real card is found.", default="name", example="mac-address"
     )
     mac_address: str | None = value(
-        _MAC_ADDRESS,
+        MAC_ADDRESS,
         "The card's address to find it by, else the address that the interface gets.",
         key="mac-address",
         example="52:54:00:ab:cd:ef",
@@ -237,7 +199,7 @@ class Interface(NMStatePart):
     profile_name: str | None = value(
         TEXT, "Name of the NetworkManager profile.", key="profile-name", default="the interface's name"
     )
-    mtu: int | None = value(_INTEGER, "Largest packet in bytes.", default="the driver's", example="9000")
+    mtu: int | None = value(INTEGER, "Largest packet in bytes.", default="the driver's", example="9000")
     ipv4: IPv4 | None = value(nested(IPv4), "IPv4 settings.", default="IPv4 is off")
     ipv6: IPv6 | None = value(nested(IPv6), "IPv6 settings.", default="IPv6 is off")
     controller: str | None = value(TEXT, "Bond, bridge or VRF that it belongs to.", example="bond0")
@@ -282,17 +244,17 @@ class Route(NMStatePart):
     """A way to a network."""
 
     state: RouteState | None = value(
-        _one_of(RouteState), "Set when the route is not wanted.", example="absent"
+        one_of(RouteState), "Set when the route is not wanted.", example="absent"
     )
-    destination: Network | None = value(_NETWORK, "Network that the route leads to.", example="0.0.0.0/0")
+    destination: Network | None = value(NETWORK, "Network that the route leads to.", example="0.0.0.0/0")
     next_hop_address: IP | None = value(
-        _IP_ADDRESS, "Router that takes the packets.", key="next-hop-address", example="192.0.2.1"
+        IP_ADDRESS, "Router that takes the packets.", key="next-hop-address", example="192.0.2.1"
     )
     next_hop_interface: str | None = value(
         TEXT, "Interface that the packets leave through.", key="next-hop-interface", example="eno1"
     )
-    metric: int | None = value(_INTEGER, "The lowest wins among equal routes.", example="100")
-    table_id: int | None = value(_INTEGER, "Routing table.", key="table-id", default="254, the main table")
+    metric: int | None = value(INTEGER, "The lowest wins among equal routes.", example="100")
+    table_id: int | None = value(INTEGER, "Routing table.", key="table-id", default="254, the main table")
     route_type: str | None = value(
         TEXT, "Drop the packets instead: blackhole, unreachable or prohibit.", key="route-type"
     )
@@ -366,6 +328,11 @@ class NMState(NMStatePart):
                 for entry in settings.address:
                     if entry.ip is not None and not (entry.ip.version == 6 and entry.ip.is_link_local):
                         yield HostAddress(interface, entry.ip, entry.prefix_length, entry.at("ip"))
+
+    def name_servers(self) -> Items[str]:
+        """The name servers, each with its place."""
+        config = self.dns_resolver.config if self.dns_resolver else None
+        return config.server if config else Items()
 
     def interface_names(self) -> tuple[str, ...]:
         """Names of the interfaces that have an entry of their own, in the order of the document."""

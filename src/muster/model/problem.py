@@ -50,6 +50,22 @@ class Place:
         """The place of the key that a value stands under, or of the value when it has none."""
         return cls.of(node.key or node)
 
+    @classmethod
+    def start_of(cls, node: Node) -> Self:
+        """The first line of a value, as the place of what is wrong with all of it."""
+        end = node.source.text.find("\n", node.start, node.end)
+        return cls(node.source, node.start, node.end if end < 0 else end)
+
+    @property
+    def line(self) -> int:
+        """The line, from 1."""
+        return self.position[0]
+
+    @property
+    def where(self) -> str:
+        """File and line, as messages refer to another place."""
+        return f"{self.source.name}:{self.line}"
+
     @property
     def position(self) -> tuple[int, int]:
         """Line and column, both from 1."""

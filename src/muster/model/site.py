@@ -19,6 +19,8 @@ from muster.model.manifests import (
     NMStateConfig,
     PullSecret,
 )
+from muster.model.manifests.agent_cluster_install import AgentClusterInstallSpec
+from muster.model.manifests.infra_env import InfraEnvSpec
 from muster.model.nmstate import NMState
 from muster.model.nodes_config import NodesConfig
 from muster.model.registries import RegistriesConf
@@ -104,3 +106,14 @@ class Site:
     """Files that are there but could not be read, so that what they say is not known."""
     sources: tuple[Source, ...] = ()
     """Every file that was read, in the order of reading."""
+
+    @property
+    def infra_env_spec(self) -> InfraEnvSpec | None:
+        """What cluster-manifests/infraenv.yaml says."""
+        return self.manifests.infra_env.spec if self.manifests and self.manifests.infra_env else None
+
+    @property
+    def cluster_install_spec(self) -> AgentClusterInstallSpec | None:
+        """What cluster-manifests/agent-cluster-install.yaml says."""
+        found = self.manifests.agent_cluster_install if self.manifests else None
+        return found.spec if found else None

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, TypeAlias, TypeVar
@@ -294,8 +293,3 @@ def choice(options: type[E]) -> Leaf[E]:
         return options(same[0]) if same else None
 
     return Leaf(" | ".join(words), {**_STRING, "enum": words}, parse)
-
-
-def checked_text(name: str, check: Callable[[str, Complain], str | None]) -> Leaf[str]:
-    """A text with a check of its own."""
-    return Leaf(name, _STRING, lambda node, complain: check(node.text, complain))

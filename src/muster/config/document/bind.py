@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from muster.config.document import edit
 from muster.config.document.replaced import modern_edits, says_the_same
+from muster.config.spelling import closest
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Field, Free, Items, Kind, Leaf, Model, Object, fields_of
 from muster.model.tree import Map, Node, Scalar, Sequence, is_null
@@ -223,15 +224,6 @@ def _meant(key: str, known: Mapping[str, Field], node: Map) -> str | None:
     free = [entry for name, entry in known.items() if name not in node.items]
     current = closest(key, [entry.key for entry in free if not entry.replaced_by])
     return current or closest(key, [entry.key for entry in free])
-
-
-def closest(word: str, choices: list[str]) -> str | None:
-    """The choice that a misspelt word most likely means, or None."""
-    from difflib import get_close_matches
-
-    lowered = {choice.lower(): choice for choice in choices}
-    matches = get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.75)
-    return lowered[matches[0]] if matches else None
 
 
 def _judged_elsewhere(old: Field, known: Mapping[str, Field], places: Mapping[str, Node]) -> bool:

@@ -20,8 +20,10 @@ from muster.model.tree import Map, Node, Scalar, Sequence, Source
 _COLON: Final = re.compile(r"[ \t]*:")
 
 
-def replace_scalar(node: Scalar, text: str) -> tuple[Edit, ...]:
-    """Say ``text`` where ``node`` stands, in the quotes that it had."""
+def replace_scalar(node: Node | None, text: str) -> tuple[Edit, ...]:
+    """Say ``text`` where a scalar stands, in the quotes that it had."""
+    if not isinstance(node, Scalar):
+        return ()
     written = node.source.text[node.start : node.end]
     if not written:
         return set_value(node, text)
@@ -88,8 +90,10 @@ def rename_to_list(node: Node, name: str, under: str = "") -> tuple[Edit, ...]:
     return rename_key(node, name) + wrapped if wrapped else ()
 
 
-def insert_entry(parent: Map, key: str, text: str) -> tuple[Edit, ...]:
+def insert_entry(parent: Node, key: str, text: str) -> tuple[Edit, ...]:
     """Put ``key: text`` before the first entry of a mapping."""
+    if not isinstance(parent, Map):
+        return ()
     source = parent.source
     if parent.flow:
         if source.text[parent.start : parent.start + 1] != "{":
@@ -146,6 +150,16 @@ def _remove_in_flow(key: Scalar, value: Node) -> tuple[Edit, ...]:
     before = text[: key.start].rstrip()
     start = len(before) - 1 if before.endswith(",") else key.start
     return (Edit(value.source, start, value.end, ""),)
+
+
+def remove_item(node: Node) -> tuple[Edit, ...]:
+    """Remove an entry of a list that has a line of its own."""
+    source = node.source
+    line = source.position(node.start)[0]
+    start = source.line_starts[line - 1]
+    if source.text[start : node.start].strip() != "-" or source.position(node.end)[0] != line:
+        return ()
+    return (Edit(source, start, block_end(node), ""),)
 
 
 def is_verbatim(node: Scalar) -> bool:

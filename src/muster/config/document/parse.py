@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any, Final
 
 import yaml
@@ -162,7 +163,8 @@ class _Reader:
     def _as_key(self, node: Node) -> Scalar:
         if isinstance(node, Scalar) and not node.is_null:
             return node
-        self.problems.append(problem("non-string-key", node))
+        written = shorten(node.source.text[node.start : node.end], 60, placeholder="...") or '""'
+        self.problems.append(problem("non-string-key", node, key=written))
         return Scalar(node.source, node.start, node.end, "", plain=True)
 
     def _put(self, top: _Open, key: Scalar, node: Node) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ignition configs that users add: whether the live system's version can read them."""
+"""Ignition configs that users add: whether the installer, which merges them into its own, can read them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import re
 from typing import Final
 
-_VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)\Z")
+_VERSION: Final = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})\Z")
 _NEWEST: Final = (3, 2)
 
 
@@ -27,5 +27,5 @@ def ignition_fault(text: str) -> str:
     if match is None:
         return "its version is not a text of three numbers, like 3.2.0"
     if not (_NEWEST[0], 0) <= (int(match[1]), int(match[2])) <= _NEWEST:
-        return f"its version is {version}, and the live system reads 3.0.0 to 3.2.0"
+        return f"its version is {version}; overrides may have 3.0.0 to 3.2.0"
     return ""

@@ -17,6 +17,8 @@ _BLOCK: Final = re.compile(
     re.DOTALL,
 )
 _LABEL: Final = "CERTIFICATE"
+_ON_LINES: Final = re.compile(r"[ \t]*\r?\n.*\n[ \t]*\Z", re.DOTALL)
+"""Between its first and last line a block has lines of its own; readers of PEM insist on it."""
 _HEADER: Final = re.compile(r"^[\w-]+: .*$", re.MULTILINE)
 
 
@@ -69,6 +71,8 @@ def _read_block(match: re.Match[str]) -> Block:
         return Block(fault=f"the line -----END {label}----- is missing, so it was not copied whole")
     if match["end"].strip() != label:
         return Block(fault=f"it begins as {label} and ends as {match['end'].strip()}")
+    if not _ON_LINES.match(match["body"]):
+        return Block(fault="its lines were joined; begin the value with | and keep each line as it was")
     if label != _LABEL:
         return Block(fault=f"it is a {label}, a {_LABEL} was expected")
     try:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from muster.config.document.bind import closest
 from muster.config.formats.images import repaired_repository, repository_fault
+from muster.config.spelling import closest
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.registries import Mirror, PullFromMirror, RegistriesConf, Registry
 from muster.model.tree import Source
@@ -201,7 +201,7 @@ class _Reader:
             self._bad("pull-from-mirror", table, "one of " + ", ".join(choices))
             chosen = PullFromMirror.ALL
         elif by_digest_only and "pull-from-mirror" in known:
-            self._bad("pull-from-mirror", table, "left away together with mirror-by-digest-only")
+            self._bad("pull-from-mirror", table, "left out together with mirror-by-digest-only")
         yield Mirror(location, bool(known.get("insecure", False)), PullFromMirror(chosen))
 
     def _checked(

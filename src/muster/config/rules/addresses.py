@@ -8,19 +8,10 @@ from typing import Final
 
 from muster.config import derive
 from muster.config.links import server_ip
-from muster.config.rules.machines import (
-    HostIP,
-    host_ips,
-    inner_networks,
-    ips_of,
-    is_agent_based,
-    is_dynamic,
-    known_machine_networks,
-    line_of,
-    network_words,
-)
+from muster.config.networks import inner_networks, known_machine_networks, network_of, network_words
+from muster.config.rules.machines import HostIP, host_ips, ips_of, is_agent_based, is_dynamic
 from muster.model.nmstate import InterfaceType
-from muster.model.problem import Problem, problem
+from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items
 from muster.model.site import Site, SiteHost
 from muster.model.tree import Node
@@ -35,7 +26,7 @@ def check_unique(site: Site) -> Iterator[Problem]:
         if before is not found and before.node is not found.node:
             owner = "the same host" if before.host is found.host else before.host.label
             yield problem(
-                "duplicate-address", found.node, value=found.ip, owner=owner, line=line_of(before.node)
+                "duplicate-address", found.node, value=found.ip, owner=owner, line=Place.of(before.node).line
             )
 
 
@@ -51,14 +42,14 @@ def check_vips(site: Site) -> Iterator[Problem]:
     for found in host_ips(site):
         if found.ip in taken:
             name, node = taken[found.ip]
-            where = f"line {line_of(node)} of {node.source.name}"
+            where = f"line {Place.of(node).line} of {node.source.name}"
             host = found.host.label
             yield problem("address-is-vip", found.node, value=found.ip, host=host, name=name, where=where)
     gateways = _gateways(site)
     for ip, (name, node) in taken.items():
         if ip in gateways:
             user, at = gateways[ip]
-            where = f"line {line_of(at)} of {at.source.name}"
+            where = f"line {Place.of(at).line} of {at.source.name}"
             yield problem("vip-is-gateway", node, value=ip, name=name, host=user.label, where=where)
 
 
@@ -79,7 +70,9 @@ def check_gateways(site: Site) -> Iterator[Problem]:
         if found.ip in gateways:
             host, at = gateways[found.ip]
             whose = "its own gateway" if host is found.host else f"the gateway of {host.label}"
-            yield problem("address-is-gateway", found.node, value=found.ip, whose=whose, line=line_of(at))
+            yield problem(
+                "address-is-gateway", found.node, value=found.ip, whose=whose, line=Place.of(at).line
+            )
 
 
 def check_name_servers(site: Site) -> Iterator[Problem]:
@@ -91,8 +84,7 @@ def check_name_servers(site: Site) -> Iterator[Problem]:
     owners |= {ip: "a virtual address of the cluster" for ip in (*vips.api, *vips.ingress)}
     seen: set[IP] = set()
     for host in site.hosts:
-        resolver = host.network.dns_resolver if host.network else None
-        for server, node in resolver.config.server.located() if resolver and resolver.config else ():
+        for server, node in host.network.name_servers().located() if host.network else ():
             ip = server_ip(server)
             if ip is not None and ip in owners and ip not in seen:
                 seen.add(ip)
@@ -119,7 +111,7 @@ def _has_more_when_up(host: SiteHost) -> bool:
 def _check_host(host: SiteHost, networks: Items[Network]) -> Iterator[Problem]:
     versions = {network.version for network in networks}
     ips = ips_of(host)
-    inside = [found for found in ips if _network_of(found.ip, networks)]
+    inside = [found for found in ips if network_of(found.ip, networks)]
     usable = [found for found in ips if found.ip.version in versions]
     if not inside and any(is_dynamic(host, version) for version in versions):
         return
@@ -151,10 +143,6 @@ def _wrong_family(found: HostIP, words: str) -> Problem:
     )
 
 
-def _network_of(ip: IP, networks: Items[Network]) -> Network | None:
-    return next((network for network in networks if ip.version == network.version and ip in network), None)
-
-
 def check_prefix(site: Site) -> Iterator[Problem]:
     """Hosts and machineNetwork agree on the size of the network."""
     networks = known_machine_networks(site)
@@ -162,7 +150,7 @@ def check_prefix(site: Site) -> Iterator[Problem]:
         return
     alike: dict[tuple[Network, int], list[HostIP]] = {}
     for found in host_ips(site):
-        network, length = _network_of(found.ip, networks), found.entry.prefix_length
+        network, length = network_of(found.ip, networks), found.entry.prefix_length
         if network is None or length is None or found.network is None:
             continue
         if length in (network.prefixlen, network.max_prefixlen):
@@ -179,7 +167,7 @@ def check_prefix(site: Site) -> Iterator[Problem]:
             network=network,
             right=network.prefixlen,
             own=group[0].network,
-            where=f"line {line_of(at)} of {at.source.name}",
+            where=f"line {Place.of(at).line} of {at.source.name}",
         )
 
 
@@ -189,7 +177,7 @@ def check_lonely(site: Site) -> Iterator[Problem]:
     groups: dict[tuple[str, int], dict[Network, list[HostIP]]] = {}
     for found in host_ips(site):
         network = found.network
-        if network is None or network.num_addresses == 1 or _network_of(found.ip, machine):
+        if network is None or network.num_addresses == 1 or network_of(found.ip, machine):
             continue
         key = (found.interface.name or "", found.ip.version)
         groups.setdefault(key, {}).setdefault(network, []).append(found)
@@ -207,7 +195,7 @@ def check_lonely(site: Site) -> Iterator[Problem]:
 
 def is_outside_reported(host: SiteHost, networks: Items[Network]) -> bool:
     """Whether a host is in no machine network, which is reported as such."""
-    return bool(networks) and not any(_network_of(found.ip, networks) for found in ips_of(host))
+    return bool(networks) and not any(network_of(found.ip, networks) for found in ips_of(host))
 
 
 def check_subnets(site: Site) -> Iterator[Problem]:
@@ -226,7 +214,7 @@ def check_subnets(site: Site) -> Iterator[Problem]:
                     name=found.interface.name,
                     network=network,
                     other=before.interface.name,
-                    line=line_of(before.node),
+                    line=Place.of(before.node).line,
                 )
 
 
@@ -278,15 +266,21 @@ def check_cluster_networks(site: Site) -> Iterator[Problem]:
         return
     for found in host_ips(site):
         network = found.network
-        if network is None or network.prefixlen == 0 or _network_of(found.ip, machine):
+        if network is None or network.prefixlen == 0 or network_of(found.ip, machine):
             continue
         if is_outside_reported(found.host, machine):
             continue
-        for name, networks in inner_networks(site):
-            for other in networks:
-                if network.overlaps(other):
-                    slug = "address-in-cluster-network"
-                    yield problem(slug, found.node, value=found.ip, own=network, name=name, network=other)
+        for inner in inner_networks(site):
+            if network.overlaps(inner.cidr):
+                yield problem(
+                    "address-in-cluster-network",
+                    found.node,
+                    value=found.ip,
+                    own=network,
+                    name=inner.name,
+                    network=inner.cidr,
+                    choice=inner.choice,
+                )
 
 
 RULES: Final = (

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from muster.config import derive
-from muster.config.rules.machines import is_agent_based
+from muster.config.networks import plugin_of, read_networking, uses_ovn
+from muster.config.rules.machines import platform_section
 from muster.model.platform.baremetal import BareMetalPlatform
 from muster.model.platform.bgp import BGPPeer
 from muster.model.problem import Place, Problem, problem
@@ -25,23 +25,16 @@ _DURATION: Final = re.compile(rf"(?:{_PART})+\Z")
 _SECONDS: Final = {"h": Fraction(3600), "m": Fraction(60), "s": Fraction(1), "ms": Fraction(1, 1000)}
 
 
-def _platform(site: Site) -> BareMetalPlatform | None:
-    install = site.install
-    if install is None or not is_agent_based(site) or derive.platform_name(install) != "baremetal":
-        return None
-    return install.platform.baremetal if install.platform else None
-
-
 def check_bgp(site: Site) -> Iterator[Problem]:
     """BGP comes with the network plugin that speaks it, and communities have the form that routers know."""
-    platform = _platform(site)
+    platform = platform_section(site, BareMetalPlatform)
     config = platform.bgp_vip_config if platform else None
-    if platform is None or config is None or site.install is None:
+    if platform is None or config is None:
         return
-    networking = site.install.networking
-    plugin = (networking.network_type or networking.type) if networking else None
-    if plugin not in (None, derive.DEFAULT_NETWORK_TYPE):
-        yield problem("bgp-network-type", Place.of_key(platform.at("bgp_vip_config")), value=plugin)
+    networking, _ = read_networking(site)
+    if not uses_ovn(networking):
+        at = Place.of_key(platform.at("bgp_vip_config"))
+        yield problem("bgp-network-type", at, value=plugin_of(networking))
     for community, node in config.communities.located():
         if not _COMMUNITY.match(community):
             yield problem("bgp-community", node, value=community)
@@ -49,7 +42,7 @@ def check_bgp(site: Site) -> Iterator[Problem]:
 
 def check_peers(site: Site) -> Iterator[Problem]:
     """There are routers, not too many of them, and those of a host only where BGP is used."""
-    platform = _platform(site)
+    platform = platform_section(site, BareMetalPlatform)
     if platform is None:
         return
     config = platform.bgp_vip_config

@@ -9,10 +9,11 @@ from typing import Final
 from muster.config.derive import AGENT_PLATFORMS, VIP_PLATFORMS, platform_name, platform_names
 from muster.config.document import edit
 from muster.config.rules import capabilities, features
-from muster.model.install_config import InstallConfig, Publish
-from muster.model.problem import Edit, Place, Problem, problem
+from muster.config.rules.versions import check_version
+from muster.model.install_config import Publish
+from muster.model.problem import Place, Problem, problem
 from muster.model.site import Site
-from muster.model.tree import Map, Node, Scalar, is_null
+from muster.model.tree import Map, Scalar, is_null
 from muster.model.values import name_fault
 
 API_VERSION: Final = "v1"
@@ -25,33 +26,8 @@ MAX_DOMAIN: Final = 253
 
 def check_api_version(site: Site) -> Iterator[Problem]:
     """The file says which version of the format it is written in."""
-    install = site.install
-    if install is None:
-        return
-    found, written = install.api_version, install.places.get("api_version")
-    if found == API_VERSION:
-        return
-    if found:
-        certain = found in _SAME_FORMAT and isinstance(written, Scalar)
-        edits = edit.replace_scalar(written, API_VERSION) if certain and isinstance(written, Scalar) else ()
-        yield problem(
-            "wrong-api-version", install.at("api_version"), value=found, right=API_VERSION, edits=edits
-        )
-    elif is_null(written) or found == "":
-        at = Place.of_key(written) if written is not None else _first_key(install.node)
-        yield problem("missing-api-version", at, right=API_VERSION, edits=_add_api_version(install, written))
-
-
-def _add_api_version(install: InstallConfig, written: Node | None) -> tuple[Edit, ...]:
-    if isinstance(written, Scalar):
-        return edit.replace_scalar(written, API_VERSION)
-    return edit.insert_entry(install.node, "apiVersion", API_VERSION) if isinstance(install.node, Map) else ()
-
-
-def _first_key(node: Node) -> Place:
-    """The first key of a mapping, as the place of what is missing from it."""
-    children = list(node.items.values()) if isinstance(node, Map) else []
-    return Place.of_key(children[0]) if children else Place(node.source, node.start, node.start + 1)
+    if site.install is not None:
+        yield from check_version(site.install, (API_VERSION,), same=_SAME_FORMAT)
 
 
 def check_cluster_name(site: Site) -> Iterator[Problem]:
@@ -67,8 +43,7 @@ def check_cluster_name(site: Site) -> Iterator[Problem]:
         yield problem("long-cluster-name", at, value=name, length=len(name), most=MAX_NAME)
     elif fault := name_fault(name):
         lowered = name.strip().lower()
-        certain = isinstance(at, Scalar) and not name_fault(lowered)
-        edits = edit.replace_scalar(at, lowered) if certain and isinstance(at, Scalar) else ()
+        edits = edit.replace_scalar(at, lowered) if not name_fault(lowered) else ()
         yield problem("bad-cluster-name", at, value=name, reason=fault, edits=edits)
     elif "." in name and (platform := platform_name(site.install)) in VIP_PLATFORMS:
         yield problem("dotted-cluster-name", at, value=name, platform=platform)

@@ -12,6 +12,7 @@ from muster.config import derive
 from muster.config.formats.pem import read_bundle
 from muster.config.kinds import MANIFESTS_DIR
 from muster.config.lift import lift_manifests
+from muster.config.networks import plugin_node, plugin_of
 from muster.config.rules.machines import is_file
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import MachinePool
@@ -54,18 +55,13 @@ def check_descriptions(site: Site) -> Iterator[Problem]:
             field=field,
             first=first.shown or "one thing",
             second=second.shown or "another",
-            file=_where(first.node),
+            file=Place.of_key(first.node).where,
         )
 
 
 def _is_manifest(node: Node) -> bool:
     name = node.source.name
     return name.startswith(f"{MANIFESTS_DIR}/") and not is_file(name, "install-config.yaml")
-
-
-def _where(node: Node) -> str:
-    place = Place.of_key(node)
-    return f"{place.source.name}:{place.position[0]}"
 
 
 def _plain(name: str, show: Callable[[object], str] = str) -> _Reader:
@@ -123,9 +119,10 @@ def _platform(install: InstallConfig) -> _Said | None:
 
 def _network_type(install: InstallConfig) -> _Said | None:
     networking = install.networking
-    if networking is None or networking.network_type is None:
+    if networking is None or not (networking.network_type or networking.type):
         return None
-    return _Said(networking.network_type, networking.network_type, networking.at("network_type"))
+    plugin = plugin_of(networking)
+    return _Said(plugin, plugin, plugin_node(networking))
 
 
 def _architecture(install: InstallConfig) -> _Said | None:

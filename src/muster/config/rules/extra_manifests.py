@@ -19,7 +19,7 @@ def check_extra_manifests(site: Site) -> Iterator[Problem]:
                 yield from _check_object(document, seen)
             else:
                 found = "a list" if isinstance(document, Sequence) else "a single value"
-                yield problem("extra-manifest-not-an-object", _start(document), found=found)
+                yield problem("extra-manifest-not-an-object", Place.start_of(document), found=found)
 
 
 def _check_object(document: Map, seen: dict[tuple[str, str, str], Place]) -> Iterator[Problem]:
@@ -30,21 +30,16 @@ def _check_object(document: Map, seen: dict[tuple[str, str, str], Place]) -> Ite
         required["metadata.name"] = name
     missing = [key for key, value in required.items() if not value]
     if missing:
-        yield problem("extra-manifest-incomplete", _start(document), missing=" and ".join(missing))
+        yield problem("extra-manifest-incomplete", Place.start_of(document), missing=" and ".join(missing))
         return
     if not name:
         return
-    at = Place.of(metadata.items["name"]) if isinstance(metadata, Map) else _start(document)
+    at = Place.of(metadata.items["name"]) if isinstance(metadata, Map) else Place.start_of(document)
     first = seen.setdefault((kind, _text(metadata, "namespace"), name), at)
     if first is not at:
-        where = f"{first.source.name}:{first.position[0]}"
-        yield problem("extra-manifest-twice", at, kind=kind, name=name, where=where)
+        yield problem("extra-manifest-twice", at, kind=kind, name=name, where=first.where)
 
 
 def _text(node: Node | None, key: str) -> str:
     found = node.get(key) if isinstance(node, Map) else None
     return found.text if isinstance(found, Scalar) else ""
-
-
-def _start(node: Node) -> Place:
-    return Place(node.source, node.start, node.end if isinstance(node, Scalar) else node.start + 1)

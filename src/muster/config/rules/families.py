@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config.derive import USER_MANAGED_PLATFORMS, host_counts, is_default, platform_name
-from muster.config.rules.nets import field_node, lists_of, read_networking
+from muster.config.networks import field_node, lists_of, read_networking
 from muster.model.networking import Networking
 from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items

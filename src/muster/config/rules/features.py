@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from muster.config.derive import vips
+from muster.config.derive import named_release, vips
 from muster.model.install_config import FeatureSet, InstallConfig, OSImageStream
 from muster.model.pki import Key, KeyAlgorithm
 from muster.model.platform.on_premises import DNSRecordsType
@@ -117,11 +117,7 @@ def check_okd(site: Site) -> Iterator[Problem]:
 
 def _is_okd(site: Site) -> bool | None:
     """Whether the release is one of OKD, by the names that its images have; None when they do not tell."""
-    image = site.environment.release_image
-    image_set = site.manifests.cluster_image_set if site.manifests else None
-    if not image and image_set and image_set.spec:
-        image = image_set.spec.release_image or ""
-    repository = image.partition("@")[0].lower()
+    repository = named_release(site).partition("@")[0].lower()
     if "okd" in repository or "scos" in repository:
         return True
     return False if "ocp-release" in repository else None

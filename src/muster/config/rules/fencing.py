@@ -73,14 +73,14 @@ def check_fencing_hosts(site: Site) -> Iterator[Problem]:
     seen: dict[tuple[str, str], Node] = {}
     for entry, node in credentials.located():
         if is_null(entry.places.get("host_name")) and is_null(entry.places.get("mac_address")):
-            yield problem("fencing-host", Place(node.source, node.start, node.start + 1))
+            yield problem("fencing-host", Place.start_of(node))
         for field, key in (("host_name", "hostName"), ("mac_address", "macAddress"), ("address", "address")):
             value = getattr(entry, field)
             if not value:
                 continue
             first = seen.setdefault((field, value), entry.at(field))
             if first is not entry.at(field):
-                line = Place.of(first).position[0]
+                line = Place.of(first).line
                 yield problem("fencing-duplicate", entry.at(field), key=key, value=redact(value), first=line)
 
 

@@ -9,20 +9,13 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from muster.config import derive
-from muster.config.document.bind import closest
-from muster.config.links import is_typo, near_names, server_ip
+from muster.config.document import edit
+from muster.config.links import server_ip
+from muster.config.networks import find_inner_network
 from muster.config.rules import management, rendezvous
-from muster.config.rules.machines import (
-    are_roles_known,
-    cards,
-    first_key,
-    inner_networks,
-    insert_first,
-    is_agent_based,
-    line_of,
-    remove_item,
-    replace_text,
-)
+from muster.config.rules.machines import are_roles_known, cards, is_agent_based, is_bare_disk
+from muster.config.rules.versions import check_version
+from muster.config.spelling import closest, is_typo, near_names
 from muster.model.host import Role
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Items
@@ -37,26 +30,14 @@ _POOLS: Final = {
     Role.ARBITER: "arbiter.replicas",
     Role.WORKER: "compute[].replicas",
 }
-_BARE_DISK: Final = re.compile(r"(?:sd[a-z]{1,2}|vd[a-z]|nvme[0-9]+n[0-9]+|dasd[a-z]|mmcblk[0-9])\Z")
 _HCTL: Final = re.compile(r"[0-9]+:[0-9]+:[0-9]+:[0-9]+\Z")
 _BY_PATH: Final = "/dev/disk/by-path/"
 
 
 def check_api_version(site: Site) -> Iterator[Problem]:
     """agent-config.yaml says which version of the format it has."""
-    agent = site.agent
-    if agent is None:
-        return
-    if agent.api_version is None:
-        if is_null(agent.places.get("api_version")):
-            written = agent.has("api_version")
-            edits = () if written else insert_first(agent.node, f"apiVersion: {_VERSIONS[0]}")
-            yield problem("missing-api-version", first_key(agent.node), right=_VERSIONS[0], edits=edits)
-    elif agent.api_version not in _VERSIONS:
-        at = agent.at("api_version")
-        yield problem("wrong-api-version", at, value=agent.api_version, right=_VERSIONS[0])
-    if agent.kind is not None and agent.kind != "AgentConfig":
-        yield problem("wrong-object-kind", agent.at("kind"), value=agent.kind, right="AgentConfig")
+    if site.agent is not None:
+        yield from check_version(site.agent, _VERSIONS, "AgentConfig", optional=True)
 
 
 def check_cards(site: Site) -> Iterator[Problem]:
@@ -78,7 +59,7 @@ def check_host_count(site: Site) -> Iterator[Problem]:
         of_role = [host for host, its_role in zip(site.hosts, given, strict=True) if its_role is role]
         if len(of_role) > most:
             extra = of_role[most]
-            at = extra.host.at("role") if extra.host.role is not None else first_key(extra.host.node)
+            at = extra.host.at("role") if extra.host.role is not None else Place.start_of(extra.host.node)
             count = _count(len(of_role), role)
             yield problem("too-many-hosts", at, count=count, field=_POOLS[role], most=most, host=extra.label)
     missing = {role: most - given.count(role) for role, most in wanted.items()}
@@ -115,7 +96,9 @@ def check_hostnames(site: Site) -> Iterator[Problem]:
         if len(name) > _LONGEST_NAME:
             yield problem("hostname-too-long", at, value=name, length=len(name), most=_LONGEST_NAME)
         if name in first:
-            yield problem("duplicate-hostname", at, value=name, line=line_of(first[name].host.at("hostname")))
+            yield problem(
+                "duplicate-hostname", at, value=name, line=Place.of(first[name].host.at("hostname")).line
+            )
         first.setdefault(name, host)
 
 
@@ -131,7 +114,7 @@ def check_macs(site: Site) -> Iterator[Problem]:
             yield problem("placeholder-mac", at, value=mac)
         elif mac in first and first[mac][1] is not at:
             owner, node = first[mac]
-            yield problem("duplicate-mac", at, value=mac, owner=owner.label, line=line_of(node))
+            yield problem("duplicate-mac", at, value=mac, owner=owner.label, line=Place.of(node).line)
         first.setdefault(mac, (host, at))
 
 
@@ -144,7 +127,9 @@ def check_card_names(site: Site) -> Iterator[Problem]:
                 continue
             at = card.at("name")
             if card.name in first:
-                yield problem("duplicate-interface-name", at, value=card.name, line=line_of(first[card.name]))
+                yield problem(
+                    "duplicate-interface-name", at, value=card.name, line=Place.of(first[card.name]).line
+                )
             first.setdefault(card.name, at)
         yield from _not_in_network(host, first)
 
@@ -169,7 +154,7 @@ def _not_in_network(host: SiteHost, names: dict[str, Node]) -> Iterator[Problem]
             host=host.label,
             hint=f"; did you mean {close[0]}?" if close else "",
             known=", ".join(known),
-            edits=replace_text(at, close[0]) if certain else (),
+            edits=edit.replace_scalar(at, close[0]) if certain else (),
         )
 
 
@@ -213,8 +198,8 @@ def _device_name(value: str, at: Node) -> Iterator[Problem]:
     edits: tuple[Edit, ...] = ()
     if not value.startswith("/dev/") or value == "/dev/":
         reason = "it is not below /dev/"
-        if _BARE_DISK.match(value):
-            edits = replace_text(at, f"/dev/{value}")
+        if is_bare_disk(value):
+            edits = edit.replace_scalar(at, f"/dev/{value}")
     elif "/" in value.removeprefix("/dev/") and not value.startswith(_BY_PATH):
         reason = f"it is neither directly below /dev/ nor below {_BY_PATH}"
         if value.startswith("/dev/disk/by-id/"):
@@ -233,7 +218,9 @@ def check_time_servers(site: Site) -> Iterator[Problem]:
         for server, node in servers.located():
             before = first.setdefault(server.lower().rstrip("."), node)
             if before is not node:
-                yield problem("ntp-twice", node, value=server, line=line_of(before), edits=remove_item(node))
+                yield problem(
+                    "ntp-twice", node, value=server, line=Place.of(before).line, edits=edit.remove_item(node)
+                )
             yield from _inside_cluster(site, server, node, "time server")
 
 
@@ -242,9 +229,8 @@ def _time_servers(site: Site) -> Iterator[Items[str]]:
     for config in (site.agent, site.image_based):
         if config is not None:
             yield config.additional_ntp_sources
-    infra = site.manifests.infra_env if site.manifests else None
-    if infra is not None and infra.spec is not None:
-        yield infra.spec.additional_ntp_sources
+    if site.infra_env_spec is not None:
+        yield site.infra_env_spec.additional_ntp_sources
     platform = site.install.platform if site.install else None
     if platform is not None and platform.baremetal is not None:
         yield platform.baremetal.additional_ntp_servers
@@ -253,21 +239,23 @@ def _time_servers(site: Site) -> Iterator[Items[str]]:
 def check_name_servers(site: Site) -> Iterator[Problem]:
     """Name servers can be reached from the hosts."""
     for host in site.hosts:
-        resolver = host.network.dns_resolver if host.network else None
-        for server, node in resolver.config.server.located() if resolver and resolver.config else ():
+        for server, node in host.network.name_servers().located() if host.network else ():
             yield from _inside_cluster(site, server, node, "name server")
 
 
 def _inside_cluster(site: Site, server: str, node: Node, what: str) -> Iterator[Problem]:
     ip = server_ip(server)
-    if ip is None:
-        return
-    for name, networks in inner_networks(site):
-        for network in networks:
-            if ip.version == network.version and ip in network:
-                slug = "server-in-cluster-network"
-                yield problem(slug, node, value=server, what=what, name=name, network=network)
-                return
+    inner = find_inner_network(ip, site) if ip else None
+    if inner is not None:
+        yield problem(
+            "server-in-cluster-network",
+            node,
+            value=server,
+            what=what,
+            name=inner.name,
+            network=inner.cidr,
+            choice=inner.choice,
+        )
 
 
 def check_boot_artifacts(site: Site) -> Iterator[Problem]:

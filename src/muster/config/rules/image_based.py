@@ -6,23 +6,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Final
-from uuid import UUID
 
 from muster.config import derive
 from muster.config.document.edit import replace_scalar
 from muster.config.formats.ignition import ignition_fault
 from muster.config.formats.images import image_fault
 from muster.config.network import read_network
+from muster.config.networks import plugin_node, plugin_of, read_networking, uses_ovn
 from muster.config.rules.installer_args import check_installer_args
+from muster.config.rules.machines import is_bare_disk, is_uuid
 from muster.config.rules.versions import check_version
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
 from muster.model.install_config import FeatureSet, InstallConfig
-from muster.model.problem import Edit, Place, Problem, problem
+from muster.model.problem import Place, Problem, problem
 from muster.model.site import Site
 from muster.model.tree import Map, Node, Scalar
 from muster.model.values import name_fault
 
-_VERSION: Final = "v1beta1"
+_VERSIONS: Final = ("v1beta1",)
 _SEMVER: Final = re.compile(
     r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z"
 )
@@ -31,7 +32,6 @@ _TAG_VERSION: Final = re.compile(
 )
 _START: Final = re.compile(r"0\Z|[+-]?\d+[KMGTP]\Z")
 _LOOSE_START: Final = re.compile(r"([+-]?\d+) ?([KMGTP])i?B?\Z", re.IGNORECASE)
-_BARE_DISK: Final = re.compile(r"(?:sd[a-z]+|vd[a-z]+|xvd[a-z]+|nvme\d+n\d+|mmcblk\d+|dm-\d+|md\d+)\Z")
 _PARTITION: Final = re.compile(
     r"/dev/(?:(?:sd|vd|xvd)[a-z]+\d+|(?:nvme\d+n\d+|mmcblk\d+)p\d+)\Z|/dev/disk/\S+-part\d+\Z"
 )
@@ -43,16 +43,12 @@ _LONGEST_INFRA_ID: Final = 63
 _LABEL_NAME: Final = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?\Z", re.ASCII)
 
 
-def _edits(node: Node, right: str | None) -> tuple[Edit, ...]:
-    return replace_scalar(node, right) if right is not None and isinstance(node, Scalar) else ()
-
-
 def check_versions(site: Site) -> Iterator[Problem]:
     """Every file says what it holds."""
     if site.image_based_installation is not None:
-        yield from check_version(site.image_based_installation, _VERSION, "ImageBasedInstallationConfig")
+        yield from check_version(site.image_based_installation, _VERSIONS, "ImageBasedInstallationConfig")
     if site.image_based is not None:
-        yield from check_version(site.image_based, _VERSION, "ImageBasedConfig")
+        yield from check_version(site.image_based, _VERSIONS, "ImageBasedConfig")
 
 
 def check_complete(site: Site) -> Iterator[Problem]:
@@ -61,13 +57,9 @@ def check_complete(site: Site) -> Iterator[Problem]:
     if config is None:
         return
     if site.install is None and not any(source.name == "install-config.yaml" for source in site.sources):
-        yield problem("image-based-alone", _top(config))
+        yield problem("image-based-alone", Place.start_of(config.node))
     if site.agent is not None:
         yield problem("agent-config-unused", Place(site.agent.node.source), file=config.node.source.name)
-
-
-def _top(config: ImageBasedConfig) -> Place:
-    return Place(config.node.source, config.node.start, config.node.start + 1)
 
 
 def check_seed(site: Site) -> Iterator[Problem]:
@@ -87,7 +79,9 @@ def check_seed(site: Site) -> Iterator[Problem]:
     if not _SEMVER.match(version):
         bare = version.removeprefix("v")
         right = bare if _SEMVER.match(bare) else None
-        yield problem("bad-seed-version", node, edits=_edits(node, right), value=version)
+        yield problem(
+            "bad-seed-version", node, edits=replace_scalar(node, right) if right else (), value=version
+        )
         return
     tagged = _tag_version(config.seed_image or "")
     if tagged is not None and tagged != version:
@@ -110,14 +104,20 @@ def check_disk(site: Site) -> Iterator[Problem]:
     reason, right = _disk_fault(disk)
     if reason:
         node = config.at("installation_disk")
-        yield problem("bad-installation-disk", node, edits=_edits(node, right), value=disk, reason=reason)
+        yield problem(
+            "bad-installation-disk",
+            node,
+            edits=replace_scalar(node, right) if right else (),
+            value=disk,
+            reason=reason,
+        )
 
 
 def _disk_fault(disk: str) -> tuple[str, str | None]:
     if re.search(r"\s", disk):
         return "it contains a space", None
     if not disk.startswith("/dev/"):
-        return "it is no path below /dev/", f"/dev/{disk}" if _BARE_DISK.match(disk) else None
+        return "it is no path below /dev/", f"/dev/{disk}" if is_bare_disk(disk) else None
     if re.match(r"/dev/by-(?:id|path|partlabel|uuid)/", disk):
         return "the folder is called /dev/disk/...", disk.replace("/dev/by-", "/dev/disk/by-", 1)
     if disk.endswith("/"):
@@ -137,7 +137,9 @@ def check_partition(site: Site) -> Iterator[Problem]:
     if start is not None and not _START.match(start):
         match = _LOOSE_START.match(start.strip())
         right = f"{match[1]}{match[2].upper()}" if match else None
-        yield problem("bad-partition-start", node, edits=_edits(node, right), value=start)
+        yield problem(
+            "bad-partition-start", node, edits=replace_scalar(node, right) if right else (), value=start
+        )
     number = config.extra_partition_number
     if number is not None and number <= _SYSTEM_PARTITIONS:
         yield problem("partition-number-taken", config.at("extra_partition_number"), value=number)
@@ -150,7 +152,7 @@ def _label_fault(label: str) -> str:
     if not label:
         return "it is empty"
     if label in _SYSTEM_LABELS:
-        return "a partition of the operating system is called so"
+        return "a partition of the operating system has this name"
     if len(label) > _LONGEST_LABEL:
         return f"it has {len(label)} characters, {_LONGEST_LABEL} are allowed"
     return (
@@ -189,7 +191,7 @@ def check_identity(site: Site) -> Iterator[Problem]:
     config = site.image_based
     if config is None:
         return
-    if config.cluster_id and not _is_uuid(config.cluster_id):
+    if config.cluster_id and not is_uuid(config.cluster_id):
         yield problem("bad-cluster-id", config.at("cluster_id"), value=config.cluster_id)
     infra = config.infra_id
     if infra and (not _INFRA_ID.match(infra) or len(infra) > _LONGEST_INFRA_ID):
@@ -200,13 +202,6 @@ def check_identity(site: Site) -> Iterator[Problem]:
         if fault:
             node = places.items[name] if isinstance(places, Map) else places
             yield problem("bad-node-label", Place.of_key(node), name=name, reason=fault)
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        return str(UUID(text)) == text.lower()
-    except ValueError:
-        return False
 
 
 def _node_label_fault(name: str, label: str) -> str:
@@ -230,11 +225,10 @@ def check_cluster(site: Site) -> Iterator[Problem]:
     if len(names) == 1 and wrong and install.platform is not None:
         yield problem("image-based-platform", Place.of_key(install.platform.at(wrong[0])), platform=wrong[0])
     yield from _check_counts(install)
-    networking = install.networking
-    plugin = networking.network_type if networking else None
-    if networking is not None and plugin is not None and plugin != derive.DEFAULT_NETWORK_TYPE:
-        yield problem("image-based-network-type", networking.at("network_type"), value=plugin)
-    if networking is not None and len(networking.machine_network) > 2:
+    networking, _ = read_networking(site)
+    if not uses_ovn(networking):
+        yield problem("image-based-network-type", plugin_node(networking), value=plugin_of(networking))
+    if len(networking.machine_network) > 2:
         at = Place.of_key(networking.at("machine_network"))
         yield problem("image-based-networks", at, count=len(networking.machine_network))
     if install.feature_set not in (None, FeatureSet.DEFAULT):

@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config import derive
-from muster.config.document.bind import closest
-from muster.config.rules.machines import are_roles_known, is_agent_based, line_of
-from muster.model.host import BMC, Role
+from muster.config.rules.machines import are_roles_known, is_agent_based, is_empty
+from muster.config.spelling import closest
+from muster.model.host import Role
 from muster.model.machine_pool import Credential
 from muster.model.problem import Place, Problem, problem
 from muster.model.site import Site, SiteHost
 from muster.model.tree import Node
-from muster.model.values import Secret
 
 _PLAIN: Final = ("ipmi", "libvirt", "irmc")
 _WITH_HTTP: Final = (
@@ -52,7 +51,7 @@ def check_logins(site: Site) -> Iterator[Problem]:
                 at = Place.of_key(host.host.at("hostname")) if host.host.has("hostname") else host.host.node
                 yield problem("bmc-missing", at, host=host.label, other=described[0].label)
             continue
-        missing = [key for name, key in _LOGIN.items() if _is_empty(bmc, name)]
+        missing = [key for name, key in _LOGIN.items() if is_empty(bmc, name)]
         if missing and len(missing) < len(_LOGIN):
             yield problem(
                 "bmc-incomplete", Place.of_key(bmc.node), host=host.label, missing=", ".join(missing)
@@ -72,12 +71,6 @@ def check_used(site: Site) -> Iterator[Problem]:
             yield problem("ignored-field", Place.of_key(at), key=key, reason=reason)
 
 
-def _is_empty(bmc: BMC, name: str) -> bool:
-    found = getattr(bmc, name)
-    text = found.reveal() if isinstance(found, Secret) else found
-    return not text and not bmc.is_unread(name)
-
-
 def check_addresses(site: Site) -> Iterator[Problem]:
     """Every controller has an address of its own that the cluster can use."""
     first: dict[str, tuple[SiteHost, Node]] = {}
@@ -90,7 +83,7 @@ def check_addresses(site: Site) -> Iterator[Problem]:
             yield _unknown_scheme(bmc.address, at)
         if bmc.address in first:
             owner, node = first[bmc.address]
-            yield problem("bmc-duplicate", at, host=host.label, owner=owner.label, line=line_of(node))
+            yield problem("bmc-duplicate", at, host=host.label, owner=owner.label, line=Place.of(node).line)
         first.setdefault(bmc.address, (host, at))
 
 

@@ -21,18 +21,16 @@ from muster.config.rules.references import check_references, check_references_ou
 from muster.config.rules.versions import check_version
 from muster.model.manifests import InfraEnv
 from muster.model.manifests.agent_cluster_install import (
-    AgentClusterInstallSpec,
     DiskEncryption,
     DiskEncryptionMode,
     EnableOn,
     PlatformType,
 )
-from muster.model.manifests.infra_env import InfraEnvSpec
 from muster.model.manifests.pull_secret import DOCKER_CONFIG, PullSecret
 from muster.model.metadata import Metadata
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.site import Manifests, Site
-from muster.model.tree import Map, Node, Scalar, Source, is_null
+from muster.model.tree import Map, Node, Source, is_null
 from muster.model.values import url_fault
 from muster.redact import redact
 
@@ -40,16 +38,6 @@ _OVERRIDE: Final = "OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE"
 _KERNEL_ARGUMENT: Final = re.compile(r'(?:[^ \t\n\r"]|"[^"]*")+\Z')
 _CLUSTER_FILES: Final = ("agent-cluster-install.yaml", "cluster-deployment.yaml", "cluster-image-set.yaml")
 """The files that describe a cluster; those with the hosts alone make a generic image."""
-
-
-def _install_spec(site: Site) -> AgentClusterInstallSpec | None:
-    found = site.manifests.agent_cluster_install if site.manifests else None
-    return found.spec if found else None
-
-
-def _infra_spec(site: Site) -> InfraEnvSpec | None:
-    found = site.manifests.infra_env if site.manifests else None
-    return found.spec if found else None
 
 
 def check_complete(site: Site) -> Iterator[Problem]:
@@ -71,7 +59,7 @@ def _describes_cluster(manifests: Manifests) -> bool:
 def check_versions(site: Site) -> Iterator[Problem]:
     """Every file holds the kind of object that its name says."""
     for item, version, kind in objects(site):
-        yield from check_version(item, version, kind)
+        yield from check_version(item, (version,), kind)
 
 
 def check_labels(site: Site) -> Iterator[Problem]:
@@ -142,7 +130,7 @@ def _is_base64(secret: PullSecret) -> bool:
 
 def check_user_managed(site: Site) -> Iterator[Problem]:
     """Who balances the load follows from the platform."""
-    spec = _install_spec(site)
+    spec = site.cluster_install_spec
     networking = spec.networking if spec else None
     if spec is None or networking is None or networking.user_managed_networking is None:
         return
@@ -154,7 +142,7 @@ def check_user_managed(site: Site) -> Iterator[Problem]:
         node = networking.at("user_managed_networking")
         right = str(not managed).lower()
         certain = bool(spec.api_vips or spec.api_vip) is managed
-        edits = replace_scalar(node, right) if certain and isinstance(node, Scalar) else ()
+        edits = replace_scalar(node, right) if certain else ()
         yield problem(
             "user-managed-networking",
             node,
@@ -167,7 +155,7 @@ def check_user_managed(site: Site) -> Iterator[Problem]:
 
 def check_vip_fields(site: Site) -> Iterator[Problem]:
     """The old field of a VIP repeats the first of the list."""
-    spec = _install_spec(site)
+    spec = site.cluster_install_spec
     if spec is None:
         return
     for old, new in (("api_vip", "api_vips"), ("ingress_vip", "ingress_vips")):
@@ -181,7 +169,7 @@ def check_vip_fields(site: Site) -> Iterator[Problem]:
 
 def check_disk_encryption(site: Site) -> Iterator[Problem]:
     """Encryption says on which hosts and by what, and Tang servers can be asked."""
-    spec = _install_spec(site)
+    spec = site.cluster_install_spec
     encryption = spec.disk_encryption if spec else None
     if encryption is None:
         return
@@ -221,7 +209,7 @@ def _tang_fault(servers: Any) -> str:
 
 def check_external(site: Site) -> Iterator[Problem]:
     """A provider is named only on platform External."""
-    spec = _install_spec(site)
+    spec = site.cluster_install_spec
     if spec is None or spec.external is None or spec.platform_type in (PlatformType.EXTERNAL, None):
         return
     yield problem("external-unused", Place.of_key(spec.at("external")), platform=spec.platform_type)
@@ -265,7 +253,7 @@ def check_release(site: Site) -> Iterator[Problem]:
 
 def check_infra_env(site: Site) -> Iterator[Problem]:
     """What the live system is given can be used."""
-    spec = _infra_spec(site)
+    spec = site.infra_env_spec
     if spec is None:
         return
     for argument in spec.kernel_arguments:
@@ -282,7 +270,7 @@ def check_infra_env(site: Site) -> Iterator[Problem]:
 
 def check_infra_env_agrees(site: Site) -> Iterator[Problem]:
     """InfraEnv and AgentClusterInstall do not name different keys and proxies."""
-    infra, spec = _infra_spec(site), _install_spec(site)
+    infra, spec = site.infra_env_spec, site.cluster_install_spec
     if infra is None or spec is None:
         return
     if _differ(infra.ssh_authorized_key, spec.ssh_public_key):
@@ -301,14 +289,8 @@ def _differ(one: str | None, other: str | None) -> bool:
 
 
 def _differs(key: str, at: Node, other_key: str, other: Node) -> Problem:
-    place = Place.of_key(other)
-    return problem(
-        "infra-env-differs",
-        Place.of_key(at),
-        key=key,
-        other=other_key,
-        where=f"{place.source.name}:{place.position[0]}",
-    )
+    where = Place.of_key(other).where
+    return problem("infra-env-differs", Place.of_key(at), key=key, other=other_key, where=where)
 
 
 RULES: Final = (

@@ -5,22 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Final
 
-from muster.config.cluster_networks import find_cluster_network
-from muster.config.derive import architecture
+from muster.config.derive import release_image
 from muster.config.document.edit import replace_scalar
 from muster.config.formats.images import covers, host_of, registry_of, repaired_repository, repository_fault
 from muster.config.formats.logins import has_login, registries_of
 from muster.config.formats.registries import find_place
+from muster.config.networks import find_inner_network, find_ip
 from muster.model.install_config import ImageContentSource, ImageSource
-from muster.model.problem import Edit, Place, Problem, problem
+from muster.model.problem import Place, Problem, problem
 from muster.model.registries import RegistriesConf, merge_sources
-from muster.model.release import CONTENT_REPOSITORY, RELEASE_REPOSITORY, default_release_image, repository_of
+from muster.model.release import CONTENT_REPOSITORY, RELEASE_REPOSITORY, repository_of
 from muster.model.schema import Items, Model
 from muster.model.site import Site
-from muster.model.tree import Node, Scalar
+from muster.model.tree import Node
 
 _ANY_DIGEST: Final = "@sha256:0"
 
@@ -63,7 +62,7 @@ def check_one_list(site: Site) -> Iterator[Problem]:
     """Sources stand in one list, under its new or its old name."""
     install = site.install
     if install is not None and install.image_digest_sources and install.image_content_sources:
-        line = Place.of_key(install.at("image_digest_sources")).position[0]
+        line = Place.of_key(install.at("image_digest_sources")).line
         yield problem("both-source-lists", Place.of_key(install.at("image_content_sources")), line=line)
 
 
@@ -87,9 +86,7 @@ def check_repository(key: str, name: str, node: Node) -> Iterator[Problem]:
     fault = repository_fault(name)
     if fault:
         right = repaired_repository(name)
-        edits: tuple[Edit, ...] = ()
-        if right is not None and isinstance(node, Scalar):
-            edits = replace_scalar(node, right)
+        edits = replace_scalar(node, right) if right is not None else ()
         yield problem("bad-repository", node, edits=edits, key=key, value=name, reason=fault)
 
 
@@ -114,7 +111,7 @@ def check_sources_once(site: Site) -> Iterator[Problem]:
                 continue
             other = first.setdefault(entry.source, entry)
             if other is not entry and tuple(other.mirrors) != tuple(entry.mirrors):
-                line = Place.of(other.at("source")).position[0]
+                line = Place.of(other.at("source")).line
                 yield problem("source-twice", entry.at("source"), source=entry.source, first=line)
 
 
@@ -145,18 +142,18 @@ def check_mirror_logins(site: Site) -> Iterator[Problem]:
 
 def check_mirror_addresses(site: Site) -> Iterator[Problem]:
     """A mirror is outside of the networks that exist only within the cluster."""
-    if site.install is None:
-        return
     for entry in _entries(site):
         for mirror, place in entry.mirrors:
-            try:
-                ip = ip_address(host_of(registry_of(mirror)))
-            except ValueError:
-                continue
-            inside = find_cluster_network(ip, site.install.networking)
-            if inside is not None:
+            ip = find_ip(host_of(registry_of(mirror)))
+            inner = find_inner_network(ip, site) if ip else None
+            if inner is not None:
                 yield problem(
-                    "mirror-inside-cluster", place, mirror=mirror, what=inside.what, network=inside.cidr
+                    "mirror-inside-cluster",
+                    place,
+                    mirror=mirror,
+                    name=inner.name,
+                    network=inner.cidr,
+                    choice=inner.choice,
                 )
 
 
@@ -168,7 +165,7 @@ def check_release_mirrored(site: Site) -> Iterator[Problem]:
     conf = site.registries or merge_sources((*install.image_digest_sources, *install.image_content_sources))
     if not any(registry.mirrors for registry in conf.registries):
         return
-    release = repository_of(_release_image(site))
+    release = repository_of(release_image(site))
     wanted = [release]
     if RELEASE_REPOSITORY in (release, *_mirrored_as(conf, release)):
         wanted.append(CONTENT_REPOSITORY)
@@ -179,12 +176,6 @@ def check_release_mirrored(site: Site) -> Iterator[Problem]:
     missing = [each for each in wanted if each not in listed and not _is_mirrored(conf, each)]
     if missing:
         yield problem("release-not-mirrored", _first_place(site), repositories=" and ".join(missing))
-
-
-def _release_image(site: Site) -> str:
-    image_set = site.manifests.cluster_image_set if site.manifests else None
-    named = image_set.spec.release_image if image_set and image_set.spec else None
-    return site.environment.release_image or named or default_release_image(architecture(site.install))
 
 
 def _mirrored_as(conf: RegistriesConf, repository: str) -> Iterator[str]:
@@ -213,7 +204,7 @@ def _first_place(site: Site) -> Place:
 
 
 def check_mirrors_agree(site: Site) -> Iterator[Problem]:
-    """mirror/registries.conf does not say something else than the list of sources."""
+    """mirror/registries.conf says nothing other than the list of sources."""
     if site.registries is None or site.install is None:
         return
     sources = (*site.install.image_digest_sources, *site.install.image_content_sources)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_network
 from itertools import combinations
 from typing import Final
 
@@ -17,35 +16,29 @@ from muster.config.derive import (
     vips,
 )
 from muster.config.document import edit
-from muster.config.document.bind import closest
-from muster.config.rules import families, pods
-from muster.config.rules.nets import (
+from muster.config.networks import (
     FIELDS,
+    JOIN,
+    OVN_INTERNAL,
     Net,
     join_subnet,
     lists_of,
     nets_of,
+    network_of,
+    plugin_node,
     plugin_of,
     read_networking,
     uses_ovn,
 )
+from muster.config.rules import families, pods
+from muster.config.spelling import closest
 from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items
 from muster.model.site import Site
-from muster.model.tree import Scalar, Sequence
+from muster.model.tree import Sequence
 from muster.model.values import Network
 
-_JOIN: Final = "join"
 _MOVE: Final = "ovnKubernetesConfig.ipv4.internalJoinSubnet"
-OVN_INTERNAL: Final[tuple[tuple[str, Network], ...]] = (
-    (_JOIN, ip_network("100.64.0.0/16")),
-    ("transit", ip_network("100.88.0.0/16")),
-    ("masquerade", ip_network("169.254.0.0/17")),
-    (_JOIN, ip_network("fd98::/64")),
-    ("transit", ip_network("fd97::/64")),
-    ("masquerade", ip_network("fd69::/112")),
-)
-"""Networks that OVN-Kubernetes uses inside itself on every host."""
 _REMOVED: Final = ("openshiftsdn", "kuryr")
 """Plugins that new clusters cannot have since release 4.15."""
 _SERVICE_BITS: Final = {4: (12, 25, 16), 6: (108, 121, 112)}
@@ -55,12 +48,11 @@ _SERVICE_BITS: Final = {4: (12, 25, 16), 6: (108, 121, 112)}
 def check_network_type(site: Site) -> Iterator[Problem]:
     """The plugin is one that the release has, or somebody brings it along."""
     networking, _ = read_networking(site)
-    at = networking.at("network_type" if networking.network_type else "type")
-    plugin = networking.network_type or networking.type
-    if not plugin or plugin == DEFAULT_NETWORK_TYPE:
+    at, plugin = plugin_node(networking), plugin_of(networking)
+    if plugin == DEFAULT_NETWORK_TYPE:
         return
-    if plugin.lower() == DEFAULT_NETWORK_TYPE.lower():
-        edits = edit.replace_scalar(at, DEFAULT_NETWORK_TYPE) if isinstance(at, Scalar) else ()
+    if uses_ovn(networking):
+        edits = edit.replace_scalar(at, DEFAULT_NETWORK_TYPE)
         yield problem("network-type-spelling", at, value=plugin, right=DEFAULT_NETWORK_TYPE, edits=edits)
     elif site.image_based is not None:
         return  # A rule of its own allows only one plugin there.
@@ -84,7 +76,7 @@ def check_empty_lists(site: Site) -> Iterator[Problem]:
 def check_overlaps(site: Site) -> Iterator[Problem]:
     """No two networks of a cluster share addresses."""
     for one, other in combinations(_usable_nets(site), 2):
-        if not _overlap(one.cidr, other.cidr):
+        if not one.cidr.overlaps(other.cidr):
             continue
         mine, theirs = (one, other) if other.is_default else (other, one)
         if not mine.is_default:
@@ -98,10 +90,6 @@ def _usable_nets(site: Site) -> list[Net]:
     return [net for net in nets if not _network_fault(net.cidr)]
 
 
-def _overlap(one: Network, other: Network) -> bool:
-    return one.version == other.version and one.overlaps(other)
-
-
 def check_ovn_internal(site: Site) -> Iterator[Problem]:
     """Nothing uses the addresses that OVN-Kubernetes uses inside itself."""
     networking, _ = read_networking(site)
@@ -110,8 +98,8 @@ def check_ovn_internal(site: Site) -> Iterator[Problem]:
     moved = any(join_subnet(networking))
     for net in _usable_nets(site):
         for what, internal in OVN_INTERNAL:
-            movable = what == _JOIN and internal.version == 4
-            if net.is_default or (movable and moved) or not _overlap(net.cidr, internal):
+            movable = what == JOIN and internal.version == 4
+            if net.is_default or (movable and moved) or not net.cidr.overlaps(internal):
                 continue
             advice = f", or move the internal one with networking.{_MOVE}" if movable else ""
             kind = f"{what} network {internal}"
@@ -159,7 +147,7 @@ def check_machine_size(site: Site) -> Iterator[Problem]:
     for version in (4, 6):
         nets = [net for net in networks if net.version == version]
         usable = sum(net.num_addresses - (2 if net.prefixlen < net.max_prefixlen - 1 else 0) for net in nets)
-        inside = {ip for ip in (*given.api, *given.ingress) if any(ip in net for net in nets)}
+        inside = {ip for ip in (*given.api, *given.ingress) if network_of(ip, nets)}
         if nets and usable < counts.total + len(inside):
             node = next(place for net, place in networks.located() if net.version == version)
             shown = ", ".join(str(net) for net in nets)

@@ -3,22 +3,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from muster.config import derive
+from muster.config.document import edit
 from muster.config.rules import bgp, provisioning, vsphere
-from muster.config.rules.machines import (
-    insert_beside,
-    is_agent_based,
-    line_of,
-    remove_item,
-    replace_text,
-)
-from muster.model.platform import Platform
-from muster.model.platform.baremetal import BootMode
-from muster.model.platform.external import CloudControllerManager
+from muster.config.rules.machines import is_uuid, platform_section
+from muster.model.platform.baremetal import BareMetalPlatform, BootMode
+from muster.model.platform.external import CloudControllerManager, ExternalPlatform
 from muster.model.platform.nutanix import NutanixPlatform
 from muster.model.platform.on_premises import DNSRecordsType, LoadBalancerType, OnPremises
 from muster.model.problem import Place, Problem, problem
@@ -27,19 +20,11 @@ from muster.model.tree import Node, Sequence, is_null
 
 _OCI: Final = "oci"
 _MOST_SUBNETS: Final = 32
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
-
-
-def _platform(site: Site) -> Platform:
-    """The platform of a cluster that is installed on hosts; an empty one if there is none."""
-    if not is_agent_based(site) or site.install is None or derive.platform_name(site.install) is None:
-        return Platform()
-    return site.install.platform or Platform()
 
 
 def check_external(site: Site) -> Iterator[Problem]:
     """A provider with a cloud controller manager of its own brings it along."""
-    external = _platform(site).external
+    external = platform_section(site, ExternalPlatform)
     if external is None or external.is_unread("cloud_controller_manager"):
         return
     manager = external.cloud_controller_manager
@@ -47,9 +32,9 @@ def check_external(site: Site) -> Iterator[Problem]:
         written = external.has("cloud_controller_manager")
         at = external.at("cloud_controller_manager") if written else external.at("platform_name")
         right = str(CloudControllerManager.EXTERNAL)
-        edits = replace_text(at, right) if written else ()
+        edits = edit.replace_scalar(at, right) if written else ()
         if not written and external.has("platform_name"):
-            edits = insert_beside(at, f"cloudControllerManager: {right}")
+            edits = edit.add_entry(at, "cloudControllerManager", str(right))
         yield problem("oci-controller", at, edits=edits)
     elif manager is CloudControllerManager.EXTERNAL and not site.extra_manifests:
         yield problem("external-without-manifests", external.at("cloud_controller_manager"))
@@ -57,18 +42,16 @@ def check_external(site: Site) -> Iterator[Problem]:
 
 def check_dns_records(site: Site) -> Iterator[Problem]:
     """Names are served from outside only when the load is balanced there."""
-    platform = _platform(site)
-    for name in derive.VIP_PLATFORMS:
-        section: OnPremises | None = getattr(platform, name)
-        if section is None or section.dns_records_type is not DNSRecordsType.EXTERNAL:
-            continue
-        at = section.at("dns_records_type")
-        if name != "baremetal":
-            # A load balancer has no effect on the other platforms.
-            yield problem("dns-records-type", at, also=f", which platform {name} does not have", other="")
-        elif not _may_be_user_managed(section):
-            other = ", or use a load balancer of your own (loadBalancer.type: UserManaged)"
-            yield problem("dns-records-type", at, also="", other=other)
+    section, name = platform_section(site, OnPremises), derive.platform_name(site.install)
+    if section is None or section.dns_records_type is not DNSRecordsType.EXTERNAL:
+        return
+    at = section.at("dns_records_type")
+    if name != "baremetal":
+        # A load balancer has no effect on the other platforms.
+        yield problem("dns-records-type", at, also=f", which platform {name} does not have", other="")
+    elif not _may_be_user_managed(section):
+        other = ", or use a load balancer of your own (loadBalancer.type: UserManaged)"
+        yield problem("dns-records-type", at, also="", other=other)
 
 
 def _may_be_user_managed(section: OnPremises) -> bool:
@@ -80,7 +63,7 @@ def _may_be_user_managed(section: OnPremises) -> bool:
 
 def check_boot_modes(site: Site) -> Iterator[Problem]:
     """Hosts keep the boot mode that their firmware has."""
-    baremetal = _platform(site).baremetal
+    baremetal = platform_section(site, BareMetalPlatform)
     for host in baremetal.hosts if baremetal else ():
         if host.boot_mode not in (None, BootMode.UEFI):
             reason = "hosts boot in the mode that their firmware is set to"
@@ -89,7 +72,7 @@ def check_boot_modes(site: Site) -> Iterator[Problem]:
 
 def check_nutanix(site: Site) -> Iterator[Problem]:
     """Machines on Nutanix run on one Prism Element, in networks that are each named once."""
-    nutanix = _platform(site).nutanix
+    nutanix = platform_section(site, NutanixPlatform)
     if nutanix is None:
         return
     elements = nutanix.places.get("prism_elements")
@@ -100,7 +83,7 @@ def check_nutanix(site: Site) -> Iterator[Problem]:
             yield problem("prism-elements", at, count=count)
     yield from _subnets(nutanix)
     for element in nutanix.prism_elements:
-        if element.uuid and not _UUID.match(element.uuid):
+        if element.uuid and not is_uuid(element.uuid):
             yield problem("not-a-uuid", element.at("uuid"), key="uuid", value=element.uuid)
 
 
@@ -113,17 +96,21 @@ def _subnets(nutanix: NutanixPlatform) -> Iterator[Problem]:
         yield problem("subnet-count", Place.of_key(node), count=count, most=_MOST_SUBNETS)
     first: dict[str, Node] = {}
     for uuid, at in nutanix.subnet_uuids.located():
-        if not _UUID.match(uuid):
+        if not is_uuid(uuid):
             yield problem("not-a-uuid", at, key="subnetUUIDs", value=uuid or '""')
         elif first.setdefault(uuid.lower(), at) is not at:
             yield problem(
-                "subnet-twice", at, value=uuid, line=line_of(first[uuid.lower()]), edits=remove_item(at)
+                "subnet-twice",
+                at,
+                value=uuid,
+                line=Place.of(first[uuid.lower()]).line,
+                edits=edit.remove_item(at),
             )
 
 
 def check_unused(site: Site) -> Iterator[Problem]:
     """Settings of the provisioning network need a host with a management controller."""
-    baremetal = _platform(site).baremetal
+    baremetal = platform_section(site, BareMetalPlatform)
     if baremetal is None or any(host.host.bmc and host.host.bmc.has("address") for host in site.hosts):
         return
     for name in provisioning.FIELDS:

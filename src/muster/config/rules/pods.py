@@ -8,11 +8,11 @@ from typing import Final
 
 from muster.config.derive import DEFAULT_HOST_PREFIX, DEFAULT_HOST_PREFIX_V6, host_counts, host_prefix
 from muster.config.document import edit
-from muster.config.rules.nets import join_subnet, pod_entries, read_networking, uses_ovn
+from muster.config.networks import join_subnet, pod_entries, read_networking, uses_ovn
 from muster.model.networking import ClusterNetwork, Networking
 from muster.model.problem import Place, Problem, problem
 from muster.model.site import Site
-from muster.model.tree import Node, Scalar, is_null
+from muster.model.tree import Node, is_null
 from muster.model.values import Network
 
 _LEAST_BITS: Final = 7
@@ -67,7 +67,7 @@ def _missing(entry: ClusterNetwork, cidr: Network) -> Problem:
 
 def _not_64(entry: ClusterNetwork, cidr: Network, prefix: int) -> Problem:
     at = entry.places.get("host_prefix")
-    edits = edit.replace_scalar(at, "64") if isinstance(at, Scalar) and cidr.prefixlen <= 64 else ()
+    edits = edit.replace_scalar(at, "64") if cidr.prefixlen <= 64 else ()
     advice = "" if edits or cidr.prefixlen <= 64 else f", and give {cidr} a prefix that is shorter than /64"
     return problem("host-prefix-v6", _place(entry), value=prefix, advice=advice, edits=edits)
 
@@ -86,7 +86,7 @@ def check_host_prefixes_equal(site: Site) -> Iterator[Problem]:
             continue
         first = first or (prefix, _place(entry))
         if prefix != first[0]:
-            line = Place.of(first[1]).position[0]
+            line = Place.of(first[1]).line
             yield problem("host-prefix-unequal", _place(entry), value=prefix, right=first[0], line=line)
 
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import Final, NamedTuple
 
-from muster.config import derive
-from muster.config.rules.machines import is_agent_based, known_machine_networks, line_of
+from muster.config.networks import find_ip, known_machine_networks, network_of
+from muster.config.rules.machines import platform_section
 from muster.config.rules.management import SCHEMES, scheme_of
 from muster.model.platform.baremetal import BareMetalPlatform, ProvisioningNetwork
 from muster.model.problem import Place, Problem, problem
@@ -43,10 +43,7 @@ class _Setup(NamedTuple):
 
 def _setup(site: Site) -> _Setup | None:
     """The provisioning network, if the cluster manages machines and all that matters could be read."""
-    install = site.install
-    if install is None or not is_agent_based(site) or derive.platform_name(install) != "baremetal":
-        return None
-    platform = install.platform.baremetal if install.platform else None
+    platform = platform_section(site, BareMetalPlatform)
     if platform is None or not any(host.host.bmc and host.host.bmc.address for host in site.hosts):
         return None
     if any(platform.is_unread(name) for name in ("provisioning_network", "provisioning_network_cidr")):
@@ -67,17 +64,13 @@ def _cluster_ip(platform: BareMetalPlatform) -> tuple[IP, Node] | None:
     return None
 
 
-def _holds(network: Network, ip: IP) -> bool:
-    return ip.version == network.version and ip in network
-
-
 def check_network(site: Site) -> Iterator[Problem]:
     """The provisioning network is apart from the hosts' network, and DHCP can serve it."""
     setup, machine = _setup(site), known_machine_networks(site)
     if setup is None or setup.mode is ProvisioningNetwork.DISABLED:
         return
     for network in machine or Items[Network]():
-        if network.version == setup.network.version and network.overlaps(setup.network):
+        if network.overlaps(setup.network):
             given = "" if setup.platform.provisioning_network_cidr else " (the default)"
             yield problem("provisioning-overlap", setup.at, value=f"{setup.network}{given}", network=network)
     prefix = setup.network.prefixlen
@@ -93,13 +86,13 @@ def check_addresses(site: Site) -> Iterator[Problem]:
     service = _cluster_ip(setup.platform)
     if setup.mode is ProvisioningNetwork.DISABLED:
         machine = known_machine_networks(site)
-        if service and machine and not any(_holds(network, service[0]) for network in machine):
+        if service and machine and not network_of(service[0], machine):
             words = ", ".join(map(str, machine))
             yield _outside(
                 service, "the machine network, where it belongs without a provisioning network", words
             )
         return
-    if service and not _holds(setup.network, service[0]):
+    if service and service[0] not in setup.network:
         yield _outside(service, "the provisioning network", str(setup.network))
     gateway = setup.platform.provisioning_network_gateway
     if gateway is not None:
@@ -119,10 +112,10 @@ def _check_gateway(
 ) -> Iterator[Problem]:
     ip, node = gateway
     network = setup.network
-    if not _holds(network, ip):
+    if ip not in network:
         yield _outside(gateway, "the provisioning network", str(network))
     elif service and ip == service[0]:
-        what = f"the address of the provisioning service (line {line_of(service[1])})"
+        what = f"the address of the provisioning service (line {Place.of(service[1]).line})"
         yield problem("provisioning-gateway", node, value=ip, what=what)
     elif network.version == 4 and network.prefixlen < 31:
         edges = (("network", network.network_address), ("broadcast", network.broadcast_address))
@@ -140,7 +133,7 @@ def check_dhcp_range(site: Site) -> Iterator[Problem]:
     text, node = setup.platform.provisioning_dhcp_range, setup.platform.at("provisioning_dhcp_range")
     if not text:
         return
-    ends = [_parse(part) for part in text.split(",")]
+    ends = [find_ip(part) for part in text.split(",")]
     known = [ip for ip in ends if ip is not None]
     reason = _range_fault(ends, known, setup.network)
     if reason:
@@ -155,15 +148,13 @@ def check_dhcp_range(site: Site) -> Iterator[Problem]:
         if found and found[0].version == first.version and int(first) <= int(found[0]) <= int(last):
             key = found[1].key.text if found[1].key else "the address"
             yield problem(
-                "address-in-dhcp-range", found[1], key=key, value=found[0], range=text, line=line_of(node)
+                "address-in-dhcp-range",
+                found[1],
+                key=key,
+                value=found[0],
+                range=text,
+                line=Place.of(node).line,
             )
-
-
-def _parse(text: str) -> IP | None:
-    try:
-        return ip_address(text)
-    except ValueError:
-        return None
 
 
 def _range_fault(ends: list[IP | None], known: list[IP], network: Network) -> str:
@@ -171,7 +162,7 @@ def _range_fault(ends: list[IP | None], known: list[IP], network: Network) -> st
         return "it is not two addresses with a comma between them"
     if len(known) != 2:
         return "a part of it is no IP address (no spaces are allowed)"
-    outside = [ip for ip in known if not _holds(network, ip)]
+    outside = [ip for ip in known if ip not in network]
     if outside:
         return f"{outside[0]} is not in the provisioning network {network}"
     return "its end comes before its start" if int(known[1]) < int(known[0]) else ""

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import Final
 
-from muster.config.cluster_networks import find_cluster_network
 from muster.config.document.edit import replace_scalar
+from muster.config.networks import find_inner_network, find_ip
 from muster.model.install_config import Proxy
-from muster.model.problem import Edit, Place, Problem, problem
+from muster.model.problem import Place, Problem, problem
 from muster.model.site import Site
-from muster.model.tree import Node, Scalar
 from muster.model.values import IP, name_fault
 
 _SCHEMES: Final = {"http_proxy": ("http",), "https_proxy": ("http", "https")}
@@ -25,11 +24,7 @@ _HOST: Final = re.compile(r"(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>.*))?\Z", re.
 
 def _proxies(site: Site) -> Iterator[Proxy]:
     """Every proxy of the site."""
-    manifests = site.manifests
-    specs = (
-        manifests.infra_env.spec if manifests and manifests.infra_env else None,
-        manifests.agent_cluster_install.spec if manifests and manifests.agent_cluster_install else None,
-    )
+    specs = (site.infra_env_spec, site.cluster_install_spec)
     for holder in (site.install, *specs, site.image_based_installation):
         if holder is not None and holder.proxy is not None:
             yield holder.proxy
@@ -58,15 +53,16 @@ def check_urls(site: Site) -> Iterator[Problem]:
                 yield problem("bad-proxy-url", node, key=_KEYS[name], reason=fault, scheme=schemes[0])
                 continue
             ip = _host_ip(url)
-            inside = find_cluster_network(ip, site.install.networking) if ip and site.install else None
-            if inside is not None:
+            inner = find_inner_network(ip, site) if ip else None
+            if inner is not None:
                 yield problem(
                     "proxy-inside-cluster",
                     node,
                     key=_KEYS[name],
                     ip=ip,
-                    what=inside.what,
-                    network=inside.cidr,
+                    name=inner.name,
+                    network=inner.cidr,
+                    choice=inner.choice,
                 )
 
 
@@ -90,7 +86,7 @@ def proxy_fault(url: str, schemes: tuple[str, ...]) -> str:
         return "what stands behind the colon is not a port"
     host = parts["host"]
     if host.startswith("["):
-        return "" if _ip(host.strip("[]")) else "what stands in brackets is not an IPv6 address"
+        return "" if find_ip(host.strip("[]")) else "what stands in brackets is not an IPv6 address"
     return (
         "" if not name_fault(host.lower().rstrip(".")) else "its host is neither a domain name nor an address"
     )
@@ -103,14 +99,7 @@ def _authority(rest: str) -> str:
 
 def _host_ip(url: str) -> IP | None:
     parts = _HOST.match(_authority(url.partition("://")[2]))
-    return _ip(parts["host"].strip("[]")) if parts else None
-
-
-def _ip(text: str) -> IP | None:
-    try:
-        return ip_address(text)
-    except ValueError:
-        return None
+    return find_ip(parts["host"].strip("[]")) if parts else None
 
 
 def check_no_proxy(site: Site) -> Iterator[Problem]:
@@ -123,7 +112,7 @@ def check_no_proxy(site: Site) -> Iterator[Problem]:
         items = [item.strip() for item in text.split(",")]
         if re.search(r"\s", text.strip()) and all(not re.search(r"\s", item) for item in items):
             right = ",".join(item for item in items if item)
-            yield problem("no-proxy-spaces", node, edits=_edits(node, right))
+            yield problem("no-proxy-spaces", node, edits=replace_scalar(node, right))
         bad = [item for item in items if not _is_direct(item)]
         if bad:
             right = ",".join(fixed for item in items if (fixed := _mended(item)))
@@ -131,13 +120,9 @@ def check_no_proxy(site: Site) -> Iterator[Problem]:
             yield problem(
                 "bad-no-proxy",
                 node,
-                edits=_edits(node, right) if certain and right else (),
+                edits=replace_scalar(node, right) if certain and right else (),
                 item=bad[0] or "an empty item",
             )
-
-
-def _edits(node: Node, right: str) -> tuple[Edit, ...]:
-    return replace_scalar(node, right) if isinstance(node, Scalar) else ()
 
 
 def _mended(item: str) -> str:

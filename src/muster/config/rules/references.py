@@ -80,7 +80,7 @@ def check_references(site: Site) -> Iterator[Problem]:
             key=_key(reference.node, field),
             value=named,
             right=metadata.name,
-            where=_where(metadata.at("name")),
+            where=Place.of(metadata.at("name")).where,
         )
     yield from _check_namespaces(site, manifests)
 
@@ -100,7 +100,7 @@ def _check_namespaces(site: Site, manifests: Manifests) -> Iterator[Problem]:
                 node,
                 value=namespace,
                 right=first[0],
-                where=_where(first[1]),
+                where=Place.of(first[1]).where,
             )
 
 
@@ -116,11 +116,6 @@ def _namespaces(site: Site, manifests: Manifests) -> Iterator[tuple[str, Node]]:
 
 def _key(node: Node, field: str) -> str:
     return node.key.text if node.key else field
-
-
-def _where(node: Node) -> str:
-    place = Place.of(node)
-    return f"{place.source.name}:{place.position[0]}"
 
 
 def check_references_outside(site: Site) -> Iterator[Problem]:

@@ -4,23 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Final
 
 from muster.config import derive
 from muster.config.derive import Rendezvous
 from muster.config.links import server_ip
-from muster.config.rules.machines import (
-    are_roles_known,
-    first_key,
-    ips_of,
-    is_agent_based,
-    is_dynamic,
-    is_file,
-    known_machine_networks,
-    line_of,
-    network_words,
-)
+from muster.config.networks import known_machine_networks, network_of, network_words
+from muster.config.rules.machines import are_roles_known, ips_of, is_agent_based, is_dynamic, is_file
+from muster.config.spelling import closest
 from muster.model.host import Role
 from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items
@@ -44,7 +35,11 @@ def check_rendezvous_known(site: Site) -> Iterator[Problem]:
     node = agent.node if agent is not None else install.node if install else None
     if node is None:
         return
-    at = Place.of_key(agent.at("rendezvous_ip")) if agent and agent.has("rendezvous_ip") else first_key(node)
+    at = (
+        Place.of_key(agent.at("rendezvous_ip"))
+        if agent and agent.has("rendezvous_ip")
+        else Place.start_of(node)
+    )
     yield problem("rendezvous-missing", at, example=_example(site))
 
 
@@ -69,12 +64,12 @@ def check_rendezvous_owner(site: Site) -> Iterator[Problem]:
     if any(True for _ in _taken(site, found.ip)):
         return
     known = _candidates(site)
-    close = get_close_matches(str(found.ip), [str(ip) for ip in known], n=1, cutoff=0.75)
+    close = closest(str(found.ip), map(str, known))
     yield problem(
         "rendezvous-not-owned",
         found.node,
         value=found.ip,
-        hint=f"; did you mean {close[0]}?" if close else "",
+        hint=f"; did you mean {close}?" if close else "",
         known=", ".join(map(str, known)) or "none",
     )
 
@@ -98,20 +93,16 @@ def _candidates(site: Site) -> list[IP]:
     networks = known_machine_networks(site) or Items[Network]()
     able = [host for host, role in zip(site.hosts, roles, strict=True) if role is Role.MASTER]
     ips = [found.ip for host in able for found in ips_of(host)]
-    return [ip for ip in ips if _inside(ip, networks)] or ips
-
-
-def _inside(ip: IP, networks: Items[Network]) -> bool:
-    return any(ip.version == network.version and ip in network for network in networks)
+    return [ip for ip in ips if network_of(ip, networks)] or ips
 
 
 def check_rendezvous_network(site: Site) -> Iterator[Problem]:
     """The address is in a network that all hosts are in."""
     found = derive.rendezvous(site) if is_agent_based(site) else None
     networks = known_machine_networks(site)
-    if found is None or networks is None or _inside(found.ip, networks) or found.ip.is_loopback:
+    if found is None or networks is None or network_of(found.ip, networks) or found.ip.is_loopback:
         return
-    better = [each.ip for each in ips_of(found.host) if _inside(each.ip, networks)] if found.host else []
+    better = [each.ip for each in ips_of(found.host) if network_of(each.ip, networks)] if found.host else []
     words = network_words(networks)
     if site.agent is not None and site.agent.rendezvous_ip is not None:
         # A host with no address inside is reported itself.
@@ -144,7 +135,11 @@ def check_rendezvous_role(site: Site) -> Iterator[Problem]:
         return
     given = derive.roles(site.hosts, derive.host_counts(site.install))[found.host.index]
     own = found.host.host.role
-    cause = f"role on line {line_of(found.host.host.at('role'))}" if own else "others fill the control plane"
+    cause = (
+        f"role on line {Place.of(found.host.host.at('role')).line}"
+        if own
+        else "others fill the control plane"
+    )
     label = found.host.label
     if given is Role.WORKER:
         known = ", ".join(map(str, _candidates(site))) or "none is static"
@@ -168,17 +163,16 @@ def _taken(site: Site, ip: IP) -> Iterator[str]:
     for name, addresses in (("apiVIPs", vips.api), ("ingressVIPs", vips.ingress)):
         for vip, node in addresses.located():
             if vip == ip:
-                yield f"one of {name} (line {line_of(node)} of {node.source.name})"
+                yield f"one of {name} (line {Place.of(node).line} of {node.source.name})"
     for host in site.hosts:
         if host.network is None:
             continue
         for gateway in host.network.default_gateways():
             if gateway.address == ip:
-                yield f"the gateway of {host.label} (line {line_of(gateway.node)})"
-        resolver = host.network.dns_resolver
-        for server, node in resolver.config.server.located() if resolver and resolver.config else ():
+                yield f"the gateway of {host.label} (line {Place.of(gateway.node).line})"
+        for server, node in host.network.name_servers().located():
             if server_ip(server) == ip:
-                yield f"the name server of {host.label} (line {line_of(node)})"
+                yield f"the name server of {host.label} (line {Place.of(node).line})"
 
 
 RULES: Final = (

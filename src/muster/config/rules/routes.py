@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_network
 from typing import Final
 
 from muster.config import links
 from muster.config.document import edit
-from muster.config.document.bind import closest
+from muster.config.networks import network_of
 from muster.config.rules.documents import documents
-from muster.config.rules.machines import insert_beside, ips_of, is_dynamic, line_of, replace_text
+from muster.config.rules.machines import ips_of, is_dynamic
+from muster.config.spelling import closest, is_typo, near_names
 from muster.model.nmstate import Interface, IPv4, NMState, Route
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Model
@@ -30,7 +30,7 @@ def check_next_hops(site: Site) -> Iterator[Problem]:
             fits = [name for name, nets in _subnets(network) if _any_holds(nets, route.next_hop_address)]
             edits: tuple[Edit, ...] = ()
             if len(fits) == 1 and route.has("next_hop_address") and not route.has("next_hop_interface"):
-                edits = insert_beside(route.at("next_hop_address"), f"next-hop-interface: {fits[0]}")
+                edits = edit.add_entry(route.at("next_hop_address"), "next-hop-interface", str(fits[0]))
             right = f": {fits[0]}" if len(fits) == 1 else f", one of: {', '.join(network.interface_names())}"
             yield problem("route-without-interface", _place(route), right=right, edits=edits)
 
@@ -39,17 +39,17 @@ def _lost_next_hop(network: NMState, route: Route) -> Problem:
     name = route.next_hop_interface or ""
     found = network.find_interface(name)
     names = [each.name for each in network.interfaces if each.name and each.is_up]
-    close, right = links.near_names(name, names), closest(name, names)
+    close, right = near_names(name, names), closest(name, names)
     fits = [each for each, nets in _subnets(network) if _any_holds(nets, route.next_hop_address)]
     advice = f"use one of: {', '.join(names)}" if names else "describe the interface too"
     if found is not None:
-        what = f"{name}, which is switched off (line {line_of(found.at('state'))})"
+        what = f"{name}, which is switched off (line {Place.of(found.at('state')).line})"
         advice = f"set state: up for {name}, or {advice}"
     else:
         what = f"{name}, which networkConfig does not have" + (f"; did you mean {right}?" if right else "")
     at = route.at("next_hop_interface")
-    certain = found is None and len(close) == 1 and (links.is_typo(name, close[0]) or fits == close)
-    edits = replace_text(at, close[0]) if certain else ()
+    certain = found is None and len(close) == 1 and (is_typo(name, close[0]) or fits == close)
+    edits = edit.replace_scalar(at, close[0]) if certain else ()
     return problem("unknown-next-hop", at, what=what, advice=advice, edits=edits)
 
 
@@ -66,19 +66,12 @@ def _subnets(network: NMState) -> Iterator[tuple[str, list[Network]]]:
 
 
 def _networks_of(interface: Interface) -> list[Network]:
-    found: list[Network] = []
-    for settings in (interface.ipv4, interface.ipv6):
-        for entry in settings.address if settings and settings.enabled else ():
-            if entry.ip is not None and entry.prefix_length is not None:
-                try:
-                    found.append(ip_network(f"{entry.ip}/{entry.prefix_length}", strict=False))
-                except ValueError:
-                    continue
-    return found
+    settings = [each for each in (interface.ipv4, interface.ipv6) if each and each.enabled]
+    return [entry.network for each in settings for entry in each.address if entry.network is not None]
 
 
 def _any_holds(networks: list[Network], ip: IP | None) -> bool:
-    return ip is not None and any(ip.version == network.version and ip in network for network in networks)
+    return ip is not None and network_of(ip, networks) is not None
 
 
 def check_destinations(site: Site) -> Iterator[Problem]:
@@ -135,8 +128,7 @@ def check_default_route(site: Site) -> Iterator[Problem]:
 
 
 def _servers(network: NMState) -> list[IP]:
-    config = network.dns_resolver.config if network.dns_resolver else None
-    found = [links.server_ip(server) for server in (config.server if config else ())]
+    found = [links.server_ip(server) for server in network.name_servers()]
     return [ip for ip in found if ip is not None]
 
 
@@ -156,7 +148,7 @@ def check_metrics(site: Site) -> Iterator[Problem]:
             before = first.setdefault((route.destination.version, metric), route)
             if before is not route and _leads_elsewhere(before, route):
                 shown = f"metric {metric}" if metric else "no metric"
-                yield problem("same-metric", _place(route), shown=shown, line=_place(before).position[0])
+                yield problem("same-metric", _place(route), shown=shown, line=_place(before).line)
 
 
 def _leads_elsewhere(one: Route, other: Route) -> bool:

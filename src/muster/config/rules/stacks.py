@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config import links
-from muster.config.document.bind import closest
 from muster.config.rules.documents import Document, documents
-from muster.config.rules.machines import line_of
+from muster.config.spelling import closest, is_typo
 from muster.model.nmstate import Interface, InterfaceType
 from muster.model.problem import Place, Problem, problem
 from muster.model.site import Site
@@ -53,7 +52,7 @@ def check_references(site: Site) -> Iterator[Problem]:
                 continue
             right = closest(name, [each for each in known if each not in used])
             # Where no cards are listed, their names may stand in the bonds and bridges only.
-            if not document.cards and not (right and links.is_typo(name, right)):
+            if not document.cards and not (right and is_typo(name, right)):
                 continue
             yield problem(
                 "unknown-port",
@@ -78,10 +77,14 @@ def check_ports(site: Site) -> Iterator[Problem]:
     for document in documents(site):
         for port, before in links.shared_ports(document.network):
             owner = before.controller.name or ""
-            yield problem("port-twice", port.node, value=port.name, owner=owner, line=line_of(before.node))
+            yield problem(
+                "port-twice", port.node, value=port.name, owner=owner, line=Place.of(before.node).line
+            )
         for interface, node, port in links.addressed_ports(document.network):
             owner = port.controller.name or ""
-            yield problem("address-on-port", node, name=interface.name, owner=owner, line=line_of(port.node))
+            yield problem(
+                "address-on-port", node, name=interface.name, owner=owner, line=Place.of(port.node).line
+            )
 
 
 def check_bonds(site: Site) -> Iterator[Problem]:
@@ -117,7 +120,7 @@ def check_vlans(site: Site) -> Iterator[Problem]:
                 yield problem("vlan-id", at, value=vlan.id, least=_LEAST_VLAN, most=_MOST_VLAN)
             before = first.setdefault((vlan.base_iface or "", vlan.id), interface)
             if before is not interface and before.vlan is not None and before.name != interface.name:
-                line = line_of(before.vlan.at("id"))
+                line = Place.of(before.vlan.at("id")).line
                 yield problem("vlan-twice", at, value=vlan.id, base=vlan.base_iface, line=line)
 
 
@@ -137,7 +140,7 @@ def check_mtu(site: Site) -> Iterator[Problem]:
                         name=interface.name,
                         below=name,
                         least=below.mtu,
-                        line=line_of(below.at("mtu")),
+                        line=Place.of(below.at("mtu")).line,
                     )
 
 

@@ -9,18 +9,18 @@ from typing import Final, NamedTuple
 from muster.config.derive import (
     AGENT_PLATFORMS,
     DEFAULT_CONTROL_PLANE,
-    DEFAULT_NETWORK_TYPE,
     DEFAULT_WORKERS,
     USER_MANAGED_PLATFORMS,
     platform_name,
 )
 from muster.config.document import edit
+from muster.config.networks import plugin_node, plugin_of, read_networking, uses_ovn
 from muster.config.rules import disks, fencing
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import Architecture, Hyperthreading, MachineManagement, MachinePool
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.site import Site
-from muster.model.tree import Map, Node, Scalar, is_null
+from muster.model.tree import Node, Scalar, is_null
 
 MOST_MASTERS: Final = 5
 ARBITER_PLATFORMS: Final = ("baremetal", "none", "external")
@@ -82,7 +82,7 @@ def check_pool_names(site: Site) -> Iterator[Problem]:
     ):
         if pool and pool.name is not None and pool.name != right:
             at = pool.at("name")
-            edits = edit.replace_scalar(at, right) if isinstance(at, Scalar) else ()
+            edits = edit.replace_scalar(at, right)
             yield problem("fixed-pool-name", at, field=field, value=pool.name, right=right, edits=edits)
 
 
@@ -101,18 +101,14 @@ def check_compute_names(site: Site) -> Iterator[Problem]:
         elif pool.name or pool.name == "" or is_null(at):
             edits = _name_worker(pool) if len(install.compute) == 1 else ()
             found = pool.name or "missing"
-            yield problem("compute-pool-name", at or _start(pool.node), value=found, edits=edits)
+            yield problem("compute-pool-name", at or Place.start_of(pool.node), value=found, edits=edits)
 
 
 def _name_worker(pool: MachinePool) -> tuple[Edit, ...]:
     at = pool.places.get("name")
     if isinstance(at, Scalar):
         return edit.replace_scalar(at, "worker")
-    return edit.insert_entry(pool.node, "name", "worker") if isinstance(pool.node, Map) else ()
-
-
-def _start(node: Node) -> Place:
-    return Place(node.source, node.start, node.start + 1)
+    return edit.insert_entry(pool.node, "name", "worker")
 
 
 def check_counts(site: Site) -> Iterator[Problem]:
@@ -144,10 +140,9 @@ def check_single_node(site: Site) -> Iterator[Problem]:
         where, how, right = _workers_place(install, master)
         yield problem("single-node-workers", where, count=pools.workers, how=how, right=right)
     elif platform in USER_MANAGED_PLATFORMS:
-        networking = install.networking
-        plugin = networking.network_type if networking else None
-        if networking and plugin and plugin.lower() != DEFAULT_NETWORK_TYPE.lower():
-            yield problem("single-node-network", networking.at("network_type"), value=plugin)
+        networking, _ = read_networking(site)
+        if not uses_ovn(networking):
+            yield problem("single-node-network", plugin_node(networking), value=plugin_of(networking))
     elif platform in AGENT_PLATFORMS:
         section = install.platform.at(platform) if install.platform and platform else master
         yield problem("single-node-platform", Place.of_key(section), value=platform)
@@ -160,7 +155,7 @@ def _workers_place(install: InstallConfig, master: Node) -> tuple[Node | Place, 
             written = pool.places.get("replicas")
             key = written.key.text if written is not None and written.key else "replicas"
             how = " by default" if is_null(written) else ""
-            return written or _start(pool.node), how, f"write {key}: 0"
+            return written or Place.start_of(pool.node), how, f"write {key}: 0"
     right = "add a compute section with a pool that has name: worker and replicas: 0"
     return master, " by default, because there is no compute section", right
 

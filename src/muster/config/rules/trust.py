@@ -28,11 +28,7 @@ _SHOWN: Final = 80
 
 def _texts(site: Site, *names: str) -> Iterator[tuple[str, str, Node]]:
     """Every field with one of these names, wherever the site has it: its key, its text, and its place."""
-    manifests = site.manifests
-    specs = (
-        manifests.infra_env.spec if manifests and manifests.infra_env else None,
-        manifests.agent_cluster_install.spec if manifests and manifests.agent_cluster_install else None,
-    )
+    specs = (site.infra_env_spec, site.cluster_install_spec)
     models: tuple[Model | None, ...] = (site.install, *specs, site.image_based_installation, site.nodes)
     for model in models:
         for name in names:
@@ -136,7 +132,7 @@ def _judge_certificate(
     name = _shown(certificate)
     first = seen.setdefault(certificate.der, at)
     if first is not at:
-        yield problem("certificate-twice", at, name=name, first=first.position[0])
+        yield problem("certificate-twice", at, name=name, first=first.line)
         return
     if certificate.version < 3:
         yield problem("not-an-authority", at, name=name, what=f"has the old version {certificate.version}")
@@ -162,8 +158,7 @@ def check_two_bundles(site: Site) -> Iterator[Problem]:
     blocks = read_bundle(site.ca_bundle.text)
     for block, at in zip(blocks, places_of_blocks(span_of(site.ca_bundle)), strict=False):
         if block.certificate is not None and block.certificate.der not in known:
-            other = Place.of_key(site.install.at("additional_trust_bundle"))
-            where = f"{other.source.name}:{other.position[0]}"
+            where = Place.of_key(site.install.at("additional_trust_bundle")).where
             yield problem("bundles-differ", at, name=_shown(block.certificate), where=where)
 
 

@@ -5,33 +5,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from muster.config.document.edit import newline
+from muster.config.document import edit
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Model
-from muster.model.tree import Map, is_null
+from muster.model.tree import Node
 
 
-def check_version(item: Model, version: str, kind: str) -> Iterator[Problem]:
-    """An object has the version and the kind that its file must hold."""
-    found = getattr(item, "api_version", None)
-    if found is not None and found != version:
-        yield problem("wrong-api-version", item.at("api_version"), value=found, right=version)
-    elif found is None and is_null(item.places.get("api_version")):
-        edits = _add_version(item, version) if not item.has("api_version") else ()
-        yield problem("missing-api-version", _top(item), edits=edits, right=version)
+def check_version(
+    item: Model,
+    versions: tuple[str, ...],
+    kind: str = "",
+    *,
+    optional: bool = False,
+    same: tuple[str, ...] = (),
+) -> Iterator[Problem]:
+    """An object has a version and the kind that its file must hold.
+
+    The first version is proposed, also for those that only have another name for it (``same``). Without
+    ``kind`` none is asked for; with ``optional`` it may be missing.
+    """
+    found, right = getattr(item, "api_version", None), versions[0]
+    if not found:
+        if not item.is_unread("api_version") or found == "":
+            yield problem(
+                "missing-api-version",
+                _place(item, "api_version"),
+                edits=_add_version(item, right),
+                right=right,
+            )
+    elif found not in versions:
+        at = item.at("api_version")
+        edits = edit.replace_scalar(at, right) if found in same else ()
+        yield problem("wrong-api-version", at, value=found, right=right, edits=edits)
     named = getattr(item, "kind", None)
-    if named is not None and named != kind:
+    if named and kind and named != kind:
         yield problem("wrong-object-kind", item.at("kind"), value=named, right=kind)
-    elif named is None and is_null(item.places.get("kind")):
-        yield problem("wrong-object-kind", _top(item), value="missing", right=kind)
+    elif not named and kind and not optional and (named == "" or not item.is_unread("kind")):
+        yield problem("wrong-object-kind", _place(item, "kind"), value="missing", right=kind)
 
 
-def _top(item: Model) -> Place:
-    return Place(item.node.source, item.node.start, item.node.start + 1)
+def _place(item: Model, name: str) -> Place:
+    written: Node | None = item.places.get(name)
+    return Place.start_of(item.node) if written is None else Place.of_key(written)
 
 
 def _add_version(item: Model, version: str) -> tuple[Edit, ...]:
-    node = item.node
-    if not isinstance(node, Map) or node.flow or node.source.position(node.start)[1] != 1:
-        return ()
-    return (Edit(node.source, node.start, node.start, f"apiVersion: {version}{newline(node.source)}"),)
+    if item.has("api_version"):
+        return edit.replace_scalar(item.at("api_version"), version)
+    return edit.insert_entry(item.node, "apiVersion", version)

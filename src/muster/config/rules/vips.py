@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config.derive import VIP_PLATFORMS, Vips, is_default, platform_name, vips
+from muster.config.networks import known_machine_networks, lists_of, network_of, read_networking
 from muster.config.rules.families import families, is_dual
-from muster.config.rules.nets import lists_of, read_networking
 from muster.model.platform.on_premises import OnPremises
 from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items
@@ -82,22 +82,17 @@ def check_vips_equal(site: Site) -> Iterator[Problem]:
 
 def check_vip_places(site: Site) -> Iterator[Problem]:
     """VIPs are addresses of the hosts' network that a host could have."""
-    given, machines = vips(site.install), _machines(site)
+    given, machines = vips(site.install), known_machine_networks(site)
     if _section(site) is None or machines is None:
         return
     for key, addresses in _located(given):
         for ip, node in addresses.located():
-            net = next((net for net in machines if ip in net), None)
+            net = network_of(ip, machines)
             if net is None:
                 if not given.user_managed:
                     yield _outside(key, ip, node, machines)
             elif reserved := _reserved(ip, net):
                 yield problem("vip-reserved", node, key=key, value=ip, what=reserved, net=net)
-
-
-def _machines(site: Site) -> Items[Network] | None:
-    networking, readable = read_networking(site)
-    return lists_of(networking).get("machineNetwork") if readable else None
 
 
 def _outside(key: str, ip: IP, node: Node, machines: Items[Network]) -> Problem:

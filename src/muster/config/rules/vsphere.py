@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from posixpath import join
 from typing import Final
 
-from muster.config import derive
-from muster.config.document.bind import closest
-from muster.config.links import is_typo, near_names
-from muster.config.rules.machines import is_agent_based, line_of, replace_text
+from muster.config.document import edit
+from muster.config.rules.machines import UUID, is_empty, platform_section
+from muster.config.spelling import closest, is_typo, near_names
 from muster.model.platform.vsphere import (
     FailureDomain,
     RegionType,
@@ -23,7 +22,6 @@ from muster.model.platform.vsphere import (
 from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Model, fields_of
 from muster.model.site import Site
-from muster.model.values import Secret
 
 _LOGIN: Final = {"server": "server", "user": "user", "password": "password", "datacenters": "datacenters"}
 _OLD_LOGIN: Final = {
@@ -50,49 +48,34 @@ _EXAMPLES: Final = {
     "resource_pool": "/dc1/host/cluster1/Resources/pool1",
 }
 _MOST: Final = 10
-_TAG: Final = re.compile(
-    r"urn:vmomi:InventoryServiceTag:[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}:[^:]+\Z"
-)
-
-
-def _platform(site: Site) -> VSpherePlatform | None:
-    install = site.install
-    if install is None or not is_agent_based(site) or derive.platform_name(install) != "vsphere":
-        return None
-    return install.platform.vsphere if install.platform else None
-
-
-def _is_empty(model: Model, name: str) -> bool:
-    found = getattr(model, name)
-    text = found.reveal() if isinstance(found, Secret) else found
-    return not text and not model.is_unread(name)
+_TAG: Final = re.compile(rf"urn:vmomi:InventoryServiceTag:{UUID}:[^:]+\Z")
 
 
 def _has_login(platform: VSpherePlatform) -> bool:
     if platform.vcenters:
-        return any(not _is_empty(each, name) for each in platform.vcenters for name in _LOGIN)
-    return any(not _is_empty(platform, name) for name in _OLD_LOGIN)
+        return any(not is_empty(each, name) for each in platform.vcenters for name in _LOGIN)
+    return any(not is_empty(platform, name) for name in _OLD_LOGIN)
 
 
 def check_logins(site: Site) -> Iterator[Problem]:
     """The login at a vCenter is given in full, or not at all."""
-    platform = _platform(site)
+    platform = platform_section(site, VSpherePlatform)
     if platform is None:
         return
     logins: list[tuple[Model, dict[str, str]]] = [(each, _LOGIN) for each in platform.vcenters]
     if not platform.vcenters and not platform.is_unread("vcenters"):
         logins.append((platform, _OLD_LOGIN))
     for login, fields in logins:
-        missing = [key for name, key in fields.items() if _is_empty(login, name)]
+        missing = [key for name, key in fields.items() if is_empty(login, name)]
         if missing and len(missing) < len(fields):
-            given = next(name for name in fields if not _is_empty(login, name))
+            given = next(name for name in fields if not is_empty(login, name))
             at = Place.of_key(login.at(given))
             yield problem("vcenter-incomplete", at, missing=", ".join(missing), given=fields[given])
 
 
 def check_old_fields(site: Site) -> Iterator[Problem]:
     """The fields of earlier releases say nothing else than those that replaced them."""
-    platform = _platform(site)
+    platform = platform_section(site, VSpherePlatform)
     if platform is None:
         return
     keys = {field.name: field.key for field in fields_of(VSpherePlatform).values()}
@@ -122,18 +105,16 @@ def _replaced(platform: VSpherePlatform) -> Iterator[tuple[str, str, list[object
 
 def check_domains(site: Site) -> Iterator[Problem]:
     """Every failure domain is complete, and has its name and zone for itself."""
-    platform = _platform(site)
+    platform = platform_section(site, VSpherePlatform)
     if platform is None:
         return
     names: dict[str, FailureDomain] = {}
     zones: dict[tuple[str, str], FailureDomain] = {}
     for domain in platform.failure_domains:
-        missing = ["server"] if _is_empty(domain, "server") and platform.vcenters else []
+        missing = ["server"] if is_empty(domain, "server") and platform.vcenters else []
         if domain.topology is not None:
-            missing += [
-                f"topology.{key}" for name, key in _NEEDED.items() if _is_empty(domain.topology, name)
-            ]
-            if _is_empty(domain.topology, "folder") and _has_login(platform):
+            missing += [f"topology.{key}" for name, key in _NEEDED.items() if is_empty(domain.topology, name)]
+            if is_empty(domain.topology, "folder") and _has_login(platform):
                 missing.append("topology.folder")
         if missing:
             name = domain.name or "this failure domain"
@@ -141,12 +122,12 @@ def check_domains(site: Site) -> Iterator[Problem]:
                 "failure-domain-incomplete", Place.of(domain.node), name=name, missing=", ".join(missing)
             )
         if domain.name and names.setdefault(domain.name, domain) is not domain:
-            line = line_of(names[domain.name].at("name"))
+            line = Place.of(names[domain.name].at("name")).line
             yield problem("failure-domain-twice", domain.at("name"), value=domain.name, line=line)
         if domain.zone and domain.region:
             before = zones.setdefault((domain.region, domain.zone), domain)
             if before is not domain:
-                line = line_of(before.at("zone"))
+                line = Place.of(before.at("zone")).line
                 yield problem(
                     "zone-twice", domain.at("zone"), value=domain.zone, region=domain.region, line=line
                 )
@@ -154,7 +135,7 @@ def check_domains(site: Site) -> Iterator[Problem]:
 
 def check_servers(site: Site) -> Iterator[Problem]:
     """A failure domain is in one of the vCenters, and there in one of its datacenters."""
-    platform = _platform(site)
+    platform = platform_section(site, VSpherePlatform)
     if platform is None or platform.is_unread("vcenters"):
         return
     known = {vcenter.server: vcenter for vcenter in platform.vcenters if vcenter.server}
@@ -167,7 +148,7 @@ def check_servers(site: Site) -> Iterator[Problem]:
             close = near_names(domain.server, known)
             hint = f"; did you mean {close[0]}?" if close else ""
             certain = len(close) == 1 and is_typo(domain.server, close[0])
-            edits = replace_text(domain.at("server"), close[0]) if certain else ()
+            edits = edit.replace_scalar(domain.at("server"), close[0]) if certain else ()
             listed = ", ".join(known) or "none"
             yield problem(
                 "failure-domain-server",
@@ -191,7 +172,7 @@ def _check_datacenter(topology: Topology, vcenter: VCenter) -> Iterator[Problem]
 
 def check_paths(site: Site) -> Iterator[Problem]:
     """Objects in a vCenter are named by their full path, in the datacenter of the failure domain."""
-    platform = _platform(site)
+    platform = platform_section(site, VSpherePlatform)
     keys = {field.name: field.key for field in fields_of(Topology).values()}
     for domain in platform.failure_domains if platform else ():
         topology = domain.topology
@@ -208,7 +189,12 @@ def _check_path(topology: Topology, key: str, path: str, about: tuple[str, str])
         if topology.datacenter:
             right = join("/", topology.datacenter, kind, path)
             yield problem(
-                "vsphere-relative-path", at, key=key, value=path, right=right, edits=replace_text(at, right)
+                "vsphere-relative-path",
+                at,
+                key=key,
+                value=path,
+                right=right,
+                edits=edit.replace_scalar(at, right),
             )
         return
     found = re.match(rf"/(?P<datacenter>.+?)/{kind}/(?P<rest>.+)\Z", path)
@@ -229,7 +215,7 @@ def _check_path(topology: Topology, key: str, path: str, about: tuple[str, str])
 
 def check_types(site: Site) -> Iterator[Problem]:
     """Region and zone are things of which one contains the other."""
-    platform = _platform(site)
+    platform = platform_section(site, VSpherePlatform)
     for domain in platform.failure_domains if platform else ():
         region, zone = domain.region_type, domain.zone_type
         if domain.is_unread("region_type") or domain.is_unread("zone_type"):
@@ -240,7 +226,7 @@ def check_types(site: Site) -> Iterator[Problem]:
         elif region is RegionType.COMPUTE_CLUSTER and zone is not ZoneType.HOST_GROUP:
             what = "in a region ComputeCluster zones are HostGroup"
             yield problem("region-and-zone", domain.at("zone_type"), what=what)
-        elif zone is ZoneType.HOST_GROUP and domain.topology and _is_empty(domain.topology, "host_group"):
+        elif zone is ZoneType.HOST_GROUP and domain.topology and is_empty(domain.topology, "host_group"):
             yield problem(
                 "region-and-zone", domain.at("zone_type"), what="a zone HostGroup needs topology.hostGroup"
             )
@@ -248,7 +234,7 @@ def check_types(site: Site) -> Iterator[Problem]:
 
 def check_lists(site: Site) -> Iterator[Problem]:
     """Networks and tags of a failure domain are not too many, and tags are named by their id."""
-    platform = _platform(site)
+    platform = platform_section(site, VSpherePlatform)
     for domain in platform.failure_domains if platform else ():
         topology = domain.topology
         if topology is None:
@@ -268,7 +254,7 @@ def check_lists(site: Site) -> Iterator[Problem]:
 
 def check_node_networking(site: Site) -> Iterator[Problem]:
     """The network that node addresses come from is one of the machines' networks."""
-    platform = _platform(site)
+    platform = platform_section(site, VSpherePlatform)
     networking = platform.node_networking if platform else None
     if platform is None or networking is None:
         return

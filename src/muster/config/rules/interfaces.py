@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config import links
-from muster.config.document.bind import closest
+from muster.config.document import edit
 from muster.config.rules import routes, stacks
 from muster.config.rules.documents import documents
-from muster.config.rules.machines import insert_beside, insert_first, line_of, replace_text
+from muster.config.spelling import closest, near_names
 from muster.model.nmstate import Identifier, Interface, InterfaceType
 from muster.model.problem import Place, Problem, problem
 from muster.model.site import Site
@@ -22,6 +22,8 @@ _LONGEST_NAME: Final = 15
 _MADE_NAME: Final = re.compile(r"(?:bond|br|vlan|team|vrf)|.*\.")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _CODES: Final = {"\n": "a line break", "\r": "a line break", "\t": "a tab"}
+_ETHERNET_WORDS: Final = frozenset(("eth", "ether", "nic", "physical", "802-3-ethernet"))
+"""What people and other tools call an ethernet card, and what is closer to another type by its letters."""
 _IDENTIFIED: Final = {
     Identifier.MAC_ADDRESS: ("mac_address", "mac-address"),
     Identifier.PCI_ADDRESS: ("pci_address", "pci-address"),
@@ -44,17 +46,19 @@ def _missing_type(interface: Interface, *, is_special: bool) -> Problem:
     at, meant = interface.at("name"), links.meant_type(interface)
     right: str = meant or (InterfaceType.ETHERNET if not is_special else "linux-bridge or type: ovs-bridge")
     certain = meant is not None or not (is_special or _MADE_NAME.match(interface.name or ""))
-    edits = insert_beside(at, f"type: {right}") if certain and not interface.has("type") else ()
+    edits = edit.add_entry(at, "type", str(right)) if certain and not interface.has("type") else ()
     slug = "interface-type-needed" if is_special else "interface-type-missing"
     return problem(slug, at, name=interface.name or "", right=right, edits=edits)
 
 
 def _unknown_type(interface: Interface, node: Scalar) -> Problem:
     meant = links.meant_type(interface)
+    if meant is None and node.text.lower() in _ETHERNET_WORDS:
+        meant = InterfaceType.ETHERNET
     right = meant or closest(node.text, list(InterfaceType))
     hint = f"; did you mean {right}?" if right else ""
-    certain = meant is not None or len(links.near_names(node.text, InterfaceType)) == 1
-    edits = replace_text(node, str(right)) if right and certain else ()
+    certain = meant is not None or len(near_names(node.text, InterfaceType)) == 1
+    edits = edit.replace_scalar(node, str(right)) if right and certain else ()
     known = ", ".join(InterfaceType)
     return problem(
         "interface-type",
@@ -76,7 +80,7 @@ def check_names(site: Site) -> Iterator[Problem]:
                 yield problem("interface-name", interface.at("name"), value=interface.name, reason=reason)
         for interface, before in links.repeated_interfaces(document.network):
             at = interface.at("name")
-            yield problem("interface-twice", at, value=interface.name, line=line_of(before.at("name")))
+            yield problem("interface-twice", at, value=interface.name, line=Place.of(before.at("name")).line)
 
 
 def _name_fault(interface: Interface, name: str) -> str:
@@ -104,12 +108,7 @@ def check_characters(site: Site) -> Iterator[Problem]:
             if found is not None:
                 what = _CODES.get(found[0], f"the control character 0x{ord(found[0]):02x}")
                 key = scalar.key.text if scalar.key else "the value"
-                yield problem("control-character", _first_line(scalar), key=key, what=what)
-
-
-def _first_line(scalar: Scalar) -> Place:
-    end = scalar.source.text.find("\n", scalar.start, scalar.end)
-    return Place(scalar.source, scalar.start, scalar.end if end < 0 else end)
+                yield problem("control-character", Place.start_of(scalar), key=key, what=what)
 
 
 def check_profiles(site: Site) -> Iterator[Problem]:
@@ -124,10 +123,10 @@ def check_profiles(site: Site) -> Iterator[Problem]:
                 reason = "it is used as the name of a file, so it may not hold a slash or be . or .."
                 yield problem("interface-name", at, value=name, reason=reason)
             if first.setdefault(name, at) is not at:
-                yield problem("profile-twice", at, value=name, line=line_of(first[name]))
+                yield problem("profile-twice", at, value=name, line=Place.of(first[name]).line)
             owner = document.network.find_interface(name)
             if owner is not None and owner is not interface and owner.name == name and not owner.profile_name:
-                yield problem("profile-twice", at, value=name, line=line_of(owner.at("name")))
+                yield problem("profile-twice", at, value=name, line=Place.of(owner.at("name")).line)
 
 
 def check_identifiers(site: Site) -> Iterator[Problem]:
@@ -140,7 +139,7 @@ def check_identifiers(site: Site) -> Iterator[Problem]:
             card = document.cards.get(interface.name or "") if key == "mac-address" else None
             mac = card.mac_address if card else None
             at = interface.at("identifier")
-            edits = insert_beside(at, f"mac-address: {mac}") if mac and not interface.has(field) else ()
+            edits = edit.add_entry(at, "mac-address", str(mac)) if mac and not interface.has(field) else ()
             right = f", for example {key}: {mac}" if mac else ""
             yield problem("identifier-without-address", at, key=key, right=right, edits=edits)
 
@@ -160,7 +159,7 @@ def check_macs(site: Site) -> Iterator[Problem]:
                 yield problem("mac-not-unicast", node, key="mac-address", value=node.text)
             elif interface.name in cards and cards[interface.name].mac_address not in (None, mac):
                 card = cards[interface.name]
-                line = line_of(card.at("mac_address"))
+                line = Place.of(card.at("mac_address")).line
                 other = card.mac_address
                 yield problem("mac-disagrees", node, value=node.text, name=card.name, other=other, line=line)
 
@@ -203,7 +202,7 @@ def check_enabled(site: Site) -> Iterator[Problem]:
             version = "ipv4" if settings is interface.ipv4 else "ipv6"
             node = settings.places.get("enabled")
             at = Place.of_key(settings.node) if node is None else Place.of(node)
-            edits = insert_first(settings.node, "enabled: true") if node is None else ()
+            edits = edit.insert_entry(settings.node, "enabled", "true") if node is None else ()
             yield problem("address-not-enabled", at, edits=edits, version=version, name=interface.name)
         for interface in document.network.interfaces:
             for version, part in (("ipv4", interface.ipv4), ("ipv6", interface.ipv6)):
