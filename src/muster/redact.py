@@ -21,6 +21,8 @@ _SECRET_KEY: Final = re.compile(
     rf"""^(?P<indent>[\s-]*)["']?(?P<key>[\w.-]*(?:{_HIDDEN})[\w.-]*)["']?\s*:(?P<rest>.*)$""",
     re.IGNORECASE,
 )
+_DATA_KEY: Final = re.compile(r"^(?P<indent>)(?P<key>data|stringData)\s*:(?P<rest>.*)$")
+"""All of a Kubernetes Secret's values stand under these."""
 _INLINE: Final = re.compile(
     r"""(["']?(?:auth|password|passwordHash|passwd|passphrase|pwd|identitytoken|registrytoken|token|pullSecret)["']?\s*:\s*)"""
     r"""("(?:[^"\\]|\\.)*"?|'[^']*'?|[^,}\n]+)""",
@@ -109,13 +111,14 @@ def masked_lines(text: str, spans: Iterable[tuple[int, int]] = ()) -> dict[int, 
 
 def _masked_by_look(text: str) -> dict[int, str]:
     masked: dict[int, str] = {}
+    is_secret = re.search(r"^kind:\s*[\"']?Secret\b", text, re.MULTILINE) is not None
     inside: int | None = None
     private = False
     for number, line in enumerate(text.split("\n"), start=1):
         indent = len(line) - len(line.lstrip(" -"))
         if inside is not None and line.strip() and indent <= inside and not private:
             inside = None
-        match = _SECRET_KEY.match(line)
+        match = _SECRET_KEY.match(line) or (_DATA_KEY.match(line) if is_secret else None)
         if private or (inside is not None and line.strip()):
             masked[number] = line[:indent] + MASK
             private = private and "-----END" not in line

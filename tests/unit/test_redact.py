@@ -24,6 +24,7 @@ SECRET = "hunter2"
         f"bmc: {{username: admin, password: {SECRET}}}",
         f"pullSecret:\n\n  {SECRET}\n",
         f"identitytoken: {SECRET}",
+        f"kind: Secret\nstringData:\n  config: {SECRET}\n",
     ],
 )
 def test_lines_with_secrets_are_masked(text: str) -> None:

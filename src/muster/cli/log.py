@@ -27,6 +27,9 @@ LEVELS: Final = {
     "info": logging.INFO,
     "warn": logging.WARNING,
     "error": logging.ERROR,
+    "trace": logging.DEBUG,
+    "warning": logging.WARNING,
+    "fatal": logging.CRITICAL,
 }
 _logger: Final = logging.getLogger("muster")
 

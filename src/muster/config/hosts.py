@@ -11,7 +11,6 @@ from muster.model.agent_config import AgentConfig
 from muster.model.host import Host, Interface
 from muster.model.install_config import InstallConfig
 from muster.model.manifests import NMStateConfig
-from muster.model.manifests.nmstate_config import NMStateConfigSpec
 from muster.model.nmstate import InterfaceType, NMState
 from muster.model.nodes_config import NodesConfig
 from muster.model.platform.baremetal import BareMetalHost
@@ -96,25 +95,25 @@ def _with_networks(
     """Add what nmstateconfig.yaml says to the hosts with the same cards, or make hosts of it."""
     found = list(hosts)
     owners = {card.mac_address: index for index, host in enumerate(hosts) for card in host.interfaces}
-    given: dict[int, NMStateConfigSpec] = {}
+    given: set[int] = set()
     for spec in (config.spec for config in configs):
         if spec is None:
             continue
         macs = [card.mac_address for card in spec.interfaces if card.mac_address]
         index = next((owners[mac] for mac in macs if mac in owners), None)
-        if index is None:
+        if index is None or index in given:
+            # A second document for the same card is a host of its own: the rules tell that they collide.
             index = len(found)
             places = {"interfaces": spec.at("interfaces"), "network_config": spec.at("config")}
             host = Host(node=spec.node, places=places, interfaces=spec.interfaces, network_config=spec.config)
             found.append(host)
-            owners |= dict.fromkeys(macs, index)
         else:
-            other = given[index].config if index in given else found[index].network_config
+            other = found[index].network_config
             if other is not None and (spec.config is None or to_plain(other) != to_plain(spec.config)):
                 line = Place.of(spec.node).position[0]
                 file = spec.node.source.name
                 problems.append(problem("network-twice", Place.of_key(other), file=file, line=line))
             places = {**found[index].places, "network_config": spec.at("config")}
             found[index] = replace(found[index], network_config=spec.config, places=places)
-        given[index] = spec
+        given.add(index)
     return found

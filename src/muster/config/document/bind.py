@@ -51,10 +51,13 @@ class Binder:
                 self.report("duplicate-key", Place.of_key(child), key=key, first=_line_of(places[entry.name]))
                 continue
             places[entry.name] = child
-            if is_null(child):
+            if is_null(child) or _says_nothing(entry, child):
                 continue
             self._remark(entry, child)
+            before = len(self.problems)
             found = self._read(entry, child)
+            if entry.ignored:
+                del self.problems[before:]  # It has no effect, so it does not matter what it says.
             if found is not None:
                 values[entry.name] = found
         self._remark_replaced(known, places, values)
@@ -151,7 +154,9 @@ class Binder:
 
     def _read_many(self, entry: Field, node: Node) -> Items[Any] | None:
         if not isinstance(node, Sequence):
-            edits = edit.wrap_in_list(node) if isinstance(node, Scalar) else ()
+            edits = (
+                edit.wrap_in_list(node) if isinstance(node, Scalar) and isinstance(entry.kind, Leaf) else ()
+            )
             self._wrong_kind(node, "a list (- item)", edits)
             return None
         items = [item for item in node.items if not is_null(item)]
@@ -217,6 +222,14 @@ class Binder:
         key = node.key.text if node.key else f"an entry of {listed}"
         at = Place(node.source, node.start, node.end if isinstance(node, Scalar) else node.start + 1)
         self.report("wrong-kind", at, key=key, expected=expected, found=found, edits=edits)
+
+
+def _says_nothing(entry: Field, node: Node) -> bool:
+    """An empty text where a number, an address or a word is wanted is the same as none."""
+    if entry.many or entry.table or entry.required or not isinstance(entry.kind, Leaf):
+        return False
+    free = entry.secret or entry.kind.name == "text" or "" in entry.kind.json.get("enum", ())
+    return not free and isinstance(node, Scalar) and node.text == ""
 
 
 def _meant(key: str, known: Mapping[str, Field], node: Map) -> str | None:
