@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, Final, TypeVar, cast
 
 from muster.config.document.bind import Binder
@@ -68,7 +69,7 @@ class _Loader:
         self._look_alikes(names)
         manifests = self._manifests(top)
         for name in self._list(MIRROR_DIR) or []:
-            if name not in _MIRROR_FILES and not name.endswith(".bak"):
+            if name not in _MIRROR_FILES and not _is_backup(name):
                 self._not_read(f"{MIRROR_DIR}/{name}", list(_MIRROR_FILES))
         registries_source = self._optional_text(MIRROR_DIR, "registries.conf")
         registries, found = parse_registries(registries_source) if registries_source else (None, [])
@@ -109,7 +110,7 @@ class _Loader:
 
     def _has_cluster_file(self, names: list[str]) -> bool:
         """Whether install-config.yaml is there, even if it cannot be read."""
-        return any(name.endswith("install-config.yaml") for name in (*names, *self.unread))
+        return "install-config.yaml" in names or f"{MANIFESTS_DIR}/install-config.yaml" in self.unread
 
     def _manifests(self, top: dict[str, Model | None]) -> Manifests | None:
         names = self._list(MANIFESTS_DIR) or []
@@ -152,7 +153,8 @@ class _Loader:
                     problem("extra-manifest-folder", Place(Source(path, "")), name=path, folder=folder)
                 )
             elif not name.endswith(endings):
-                self._not_read(path, [f"*{ending}" for ending in endings])
+                if not _is_backup(name):
+                    self._not_read(path, [f"*{ending}" for ending in endings])
             else:
                 source = self._text(path)
                 if source is not None:
@@ -262,6 +264,11 @@ class _Loader:
             )
         )
         return read
+
+
+def _is_backup(name: str) -> bool:
+    """Whether a file is a copy that Muster kept before it changed the original."""
+    return ".bak" in PurePath(name).suffixes
 
 
 def _first_line(node: Node) -> Place:

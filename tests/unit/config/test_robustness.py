@@ -89,3 +89,10 @@ def test_fields_that_only_manifests_have_survive() -> None:
     site, problems = check_folder(folder, Environment())
     assert is_valid(problems)
     assert "enableOn: all" in render_manifests(resolve_site(site))[name]
+
+
+def test_backups_are_not_files_of_the_site() -> None:
+    folder = Memory(
+        {**build_site(Shape()), "openshift/a.yaml.bak": b"x", "mirror/registries.conf.bak.1": b"x"}
+    )
+    assert not check_folder(folder, Environment())[1]
