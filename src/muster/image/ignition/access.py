@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may log in on a host that booted the medium."""
+
+from __future__ import annotations
+
+from muster.image.credentials import Credentials
+from muster.image.ignition.model import Config, User
+from muster.model.plan import Plan
+
+
+def access(plan: Plan, credentials: Credentials) -> Config:
+    """`core`, with the site's SSH keys, and with the kubeadmin password on a console."""
+    keys = tuple(line.strip() for line in plan.ssh_key.splitlines() if line.strip())
+    return Config(users=(User("core", keys, credentials.password_hash),))

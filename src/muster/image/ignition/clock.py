@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a host gets the time from."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from muster.image.credentials import Credentials
+from muster.image.ignition.model import PUBLIC, Config, File
+from muster.model.plan import Plan
+
+_REST: Final = "driftfile /var/lib/chrony/drift\nmakestep 1.0 3\nrtcsync\nlogdir /var/log/chrony\n"
+
+
+def clock(plan: Plan, _credentials: Credentials) -> Config:
+    """chrony asks the site's servers; without any the system's defaults stay."""
+    if not plan.ntp_sources:
+        return Config()
+    return Config((File("/etc/chrony.conf", render_chrony(plan.ntp_sources).encode(), PUBLIC),))
+
+
+def render_chrony(servers: tuple[str, ...]) -> str:
+    """chrony.conf with these servers and no others."""
+    return "".join(f"server {server} iburst\n" for server in servers) + _REST

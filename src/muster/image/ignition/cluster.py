@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be installed, for the service on the rendezvous host: manifests, and the authorities."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from muster.config.kinds import MANIFESTS_DIR
+from muster.config.manifests import render_manifests
+from muster.image.credentials import Credentials
+from muster.image.ignition.model import Config, File
+from muster.model.plan import Plan
+
+
+def cluster(plan: Plan, credentials: Credentials) -> Config:
+    """The cluster as manifests, those that the user adds, and the authorities that its kubeconfig trusts."""
+    own = {
+        f"/etc/assisted/manifests/{PurePosixPath(name).name}": text
+        for name, text in render_manifests(plan).items()
+        if name.startswith(f"{MANIFESTS_DIR}/")
+    }
+    extra = {
+        f"/etc/assisted/extra-manifests/{PurePosixPath(name).name}": text
+        for name, text in plan.extra_manifests
+    }
+    tls = [File(f"/opt/agent/tls/{name}", data) for name, data in credentials.cluster_tls]
+    return Config((*(File(path, text.encode()) for path, text in (own | extra).items()), *tls))

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Muster writes into an Ignition config: files, units and users, as frozen data."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from muster.config.formats.ignition import VERSION
+
+SECRET: Final = 0o600
+PUBLIC: Final = 0o644
+PROGRAM: Final = 0o755
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of the live system, owned by root. What is not known to be public is secret."""
+
+    path: str
+    data: bytes
+    mode: int = SECRET
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of systemd."""
+
+    name: str
+    contents: str
+    enabled: bool = True
+
+
+@dataclass(frozen=True)
+class User:
+    """Somebody who may log in."""
+
+    name: str
+    ssh_keys: tuple[str, ...] = ()
+    password_hash: str = ""
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole config, or the part of one that a concern adds."""
+
+    files: tuple[File, ...] = ()
+    units: tuple[Unit, ...] = ()
+    users: tuple[User, ...] = ()
+
+    def file(self, path: str) -> File | None:
+        """The file at a path."""
+        return next((file for file in self.files if file.path == path), None)
+
+
+def join(parts: Iterable[Config]) -> Config:
+    """One config of several. Two parts that claim the same file, unit or user are a mistake of ours."""
+    files: dict[str, File] = {}
+    units: dict[str, Unit] = {}
+    users: dict[str, User] = {}
+    for part in parts:
+        _add(files, {file.path: file for file in part.files}, len(part.files))
+        _add(units, {unit.name: unit for unit in part.units}, len(part.units))
+        _add(users, {user.name: user for user in part.users}, len(part.users))
+    return Config(
+        tuple(files[path] for path in sorted(files)),
+        tuple(units[name] for name in sorted(units)),
+        tuple(users[name] for name in sorted(users)),
+    )
+
+
+def _add(found: dict[str, Any], more: Mapping[str, Any], count: int) -> None:
+    twice = sorted(found.keys() & more.keys())
+    if twice or len(more) != count:
+        raise ValueError(f"two parts of the Ignition config claim {', '.join(twice) or sorted(more)}")
+    found |= more
+
+
+def tree_of(config: Config) -> dict[str, Any]:
+    """The config as Ignition's JSON has it."""
+    tree: dict[str, Any] = {"ignition": {"version": VERSION}}
+    if config.users:
+        tree["passwd"] = {"users": [_user(user) for user in config.users]}
+    if config.files:
+        tree["storage"] = {"files": [_file(file) for file in config.files]}
+    if config.units:
+        tree["systemd"] = {"units": [_unit(unit) for unit in config.units]}
+    return tree
+
+
+def _file(file: File) -> dict[str, Any]:
+    return {
+        "path": file.path,
+        "mode": file.mode,
+        "overwrite": True,
+        "user": {"name": "root"},
+        "contents": {"source": data_url(file.data)},
+    }
+
+
+def _unit(unit: Unit) -> dict[str, Any]:
+    return {"name": unit.name, "enabled": unit.enabled, "contents": unit.contents}
+
+
+def _user(user: User) -> dict[str, Any]:
+    body: dict[str, Any] = {"name": user.name}
+    if user.ssh_keys:
+        body["sshAuthorizedKeys"] = list(user.ssh_keys)
+    if user.password_hash:
+        body["passwordHash"] = user.password_hash
+    return body
+
+
+def data_url(data: bytes) -> str:
+    """Content that is carried in the config itself."""
+    return f"data:;base64,{base64.b64encode(data).decode()}"
+
+
+def render_tree(tree: Mapping[str, Any]) -> bytes:
+    """The config as bytes; the same for the same content."""
+    return json.dumps(tree, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the programs of a host reach the outside."""
+
+from __future__ import annotations
+
+from muster.image.credentials import Credentials
+from muster.image.ignition.model import Config, File
+from muster.model.plan import Plan
+
+
+def proxy(plan: Plan, _credentials: Credentials) -> Config:
+    """The proxy as the default environment of all services, in both spellings that programs look for."""
+    if plan.proxy is None:
+        return Config()
+    values = {"HTTP_PROXY": plan.proxy.http, "HTTPS_PROXY": plan.proxy.https, "NO_PROXY": plan.proxy.no_proxy}
+    lines = [
+        f"DefaultEnvironment={_quoted(f'{spelling}={value}')}\n"
+        for name, value in values.items()
+        if value
+        for spelling in (name, name.lower())
+    ]
+    text = "[Manager]\n" + "".join(lines)
+    return Config((File("/etc/systemd/system.conf.d/10-default-env.conf", text.encode()),))
+
+
+def _quoted(assignment: str) -> str:
+    """As one word of systemd, to which % and quotes mean something."""
+    escaped = assignment.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{escaped}"'

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of the live system, run by a real shell on a tree that looks like a machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from muster.config.document.folder import Directory
+from muster.image.ignition.model import File
+from muster.image.ignition.network import network_files
+from muster.image.ignition.scripts import load_script
+from tests.golden.test_examples import ROOT, resolve
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    for folder in ("sys/class/net", "etc", "proc/sys/kernel"):
+        (tmp_path / folder).mkdir(parents=True)
+    plug(tmp_path, "lo", "00:00:00:00:00:00")
+    return tmp_path
+
+
+def plug(machine: Path, name: str, mac: str) -> None:
+    card = machine / "sys/class/net" / name
+    card.mkdir()
+    (card / "address").write_text(f"{mac}\n")
+
+
+def put(machine: Path, files: tuple[File, ...]) -> None:
+    for file in files:
+        path = machine / file.path.lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.data)
+
+
+def start(machine: Path, name: str) -> str:
+    program = machine / f"{name}.sh"
+    program.write_bytes(load_script(name))
+    result = subprocess.run(
+        ["sh", str(program)],
+        env={"PATH": os.environ["PATH"], "MUSTER_ROOT": str(machine)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return result.stderr
+
+
+def profiles(machine: Path) -> dict[str, str]:
+    folder = machine / "etc/NetworkManager/system-connections"
+    return {path.name: path.read_text() for path in sorted(folder.iterdir())} if folder.exists() else {}
+
+
+def test_a_host_takes_its_own_profiles(machine: Path) -> None:
+    plan = resolve(Directory(ROOT / "examples/compact-baremetal"))
+    put(machine, network_files(plan))
+    plug(machine, "ens3", plan.hosts[1].cards[0].mac_address.upper())
+    said = start(machine, "network")
+    assert "host1" in said
+    (name, text), *rest = profiles(machine).items()
+    assert rest == []
+    assert name == "eno1.nmconnection"
+    assert "interface-name=ens3\n" in text
+    assert plan.hosts[1].addresses[0] in text
+    assert "autoconnect-priority=1\n" in text
+    mode = (machine / "etc/NetworkManager/system-connections" / name).stat().st_mode
+    assert mode & 0o777 == 0o600
+
+
+def test_no_match_is_said_on_the_console(machine: Path) -> None:
+    put(machine, network_files(resolve(Directory(ROOT / "examples/compact-baremetal"))))
+    plug(machine, "ens3", "02:00:00:00:00:99")
+    said = start(machine, "network")
+    assert "no host of the site has a MAC address of this machine" in said
+    assert "02:00:00:00:00:99 (ens3)" in said
+    assert profiles(machine) == {}
+    issue = (machine / "etc/issue.d/50-muster-network.issue").read_text()
+    assert "02:00:00:00:00:99" in issue
+    assert issue == issue.splitlines()[0] + "\n"
+    start(machine, "network")
+    assert (machine / "etc/issue.d/50-muster-network.issue").read_text() == issue
+
+
+def test_swapped_names_come_out_right(machine: Path) -> None:
+    folder = machine / "etc/assisted/network/host0"
+    folder.mkdir(parents=True)
+    (folder / "mac_interface.ini").write_text("02:00:00:00:00:01=eth0\n02:00:00:00:00:02=eth1\n")
+    (folder / "eth0.nmconnection").write_text("[connection]\ninterface-name=eth0\n")
+    (folder / "eth1.nmconnection").write_text("[connection]\ninterface-name=eth1\n")
+    (folder / "v.nmconnection").write_text("[vlan]\nparent=eth1\nid=7\n\n[ipv4]\nroute0=0.0.0.0/0,10.0.0.1,0")
+    plug(machine, "eth0", "02:00:00:00:00:02")
+    plug(machine, "eth1", "02:00:00:00:00:01")
+    start(machine, "network")
+    found = profiles(machine)
+    assert found["eth0.nmconnection"] == "[connection]\ninterface-name=eth1\n"
+    assert found["eth1.nmconnection"] == "[connection]\ninterface-name=eth0\n"
+    assert found["v.nmconnection"] == "[vlan]\nparent=eth0\nid=7\n\n[ipv4]\nroute0=0.0.0.0/0,10.0.0.1,0\n"
+
+
+def test_in_the_initrd_profiles_go_where_its_networkmanager_looks(machine: Path) -> None:
+    plan = resolve(Directory(ROOT / "examples/compact-baremetal"))
+    put(machine, network_files(plan))
+    (machine / "etc/initrd-release").touch()
+    plug(machine, "ens3", plan.hosts[0].cards[0].mac_address)
+    start(machine, "network")
+    assert (machine / "run/NetworkManager/system-connections/eno1.nmconnection").exists()
+
+
+def test_the_name_of_any_card_will_do(machine: Path) -> None:
+    names = machine / "etc/assisted/hostnames"
+    names.mkdir(parents=True)
+    (names / "02:00:00:00:00:0b").write_text("node-b\n")
+    plug(machine, "ens3", "02:00:00:00:00:01")
+    plug(machine, "ens4", "02:00:00:00:00:0B")
+    assert "this host is node-b" in start(machine, "hostname")
+    assert (machine / "etc/hostname").read_text() == "node-b\n"
+    assert (machine / "proc/sys/kernel/hostname").read_text() == "node-b"
+
+
+def test_a_machine_without_a_name_keeps_its_own(machine: Path) -> None:
+    assert "no name" in start(machine, "hostname")
+    assert not (machine / "etc/hostname").exists()
