@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finding the secrets of a medium."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from muster.image.audit import Secret, audit
+
+KEY = (
+    ec.generate_private_key(ec.SECP256R1())
+    .private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    .decode()
+)
+LOGINS = json.dumps({"auths": {"quay.io": {"auth": "dXNlcjpwYXNz"}, "mirror:5000": {"auth": "eDp5"}}})
+
+
+def token(**claims: object) -> str:
+    parts = [
+        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=")
+        for part in ({"a": 1}, claims)
+    ]
+    return ".".join([*parts, "c2lnbmF0dXJl"])
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "detail"),
+    [
+        (KEY, "private key", "ECDSA secp256r1"),
+        (KEY.replace("M", "A"), "private key", "encrypted, or of an unknown kind"),
+        (
+            token(auth_scheme="agentAuth", exp=1800000000),
+            "token",
+            "for agentAuth, valid until 2027-01-15 08:00 UTC",
+        ),
+        (token(auth_scheme="userAuth"), "token", "for userAuth, never expires"),
+        ("core:$2b$05$abcdefghijklmnopqrstuvwxyz", "password hash", ""),
+        ("proxy=http://me:pass@proxy.example.com:3128", "login in a URL", "for proxy.example.com:3128"),
+        ("[wifi-security]\npsk=hunter2\n", "network password", "psk"),
+        ("bmc:\n  - username: a\n    password: b\n", "password", "bmc[0].password"),
+        (
+            'metadata:\n  annotations:\n    over: \'{"bmc":{"password":"b"}}\'\n',
+            "password",
+            "metadata.annotations.over.bmc.password",
+        ),
+    ],
+)
+def test_a_secret_is_named_without_its_value(text: str, kind: str, detail: str) -> None:
+    assert audit({"here": text}) == (Secret("here", kind, detail),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LOGINS,
+        f"kind: Secret\nstringData:\n  .dockerconfigjson: '{LOGINS}'\n",
+        f"kind: Secret\ndata:\n  .dockerconfigjson: {base64.b64encode(LOGINS.encode()).decode()}\n",
+    ],
+)
+def test_logins_are_found_in_every_form(text: str) -> None:
+    assert [found.detail for found in audit({"here": text})] == ["for mirror:5000", "for quay.io"]
+
+
+def test_what_is_public_is_not_found() -> None:
+    key = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"
+    assert audit({"key": key, "ssh": "ssh-ed25519 AAAA me", "yaml": "password:\nurl: https://x.y/\n"}) == ()
+
+
+def test_aliases_that_multiply_are_looked_at_once() -> None:
+    lines = ["a0: &a0 [x]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
+    assert audit({"here": "\n".join(lines)}) == ()
