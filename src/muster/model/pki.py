@@ -82,3 +82,15 @@ class PKI(Model):
     signer_certificates: SignerCertificates | None = value(
         nested(SignerCertificates), "Certificate authorities that the installation creates.", required=True
     )
+
+
+@dataclass(frozen=True)
+class KeySpec:
+    """A key pair as it will be made: an RSA key of so many bits, or an ECDSA key on a curve."""
+
+    algorithm: KeyAlgorithm = KeyAlgorithm.ECDSA
+    bits: int = 0
+    curve: Curve = Curve.P256
+
+    def __str__(self) -> str:
+        return f"RSA {self.bits}" if self.algorithm is KeyAlgorithm.RSA else f"ECDSA {self.curve}"
