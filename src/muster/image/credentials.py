@@ -3,7 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from muster.image.pki import (
+    Authority,
+    build_pki,
+    build_service_authority,
+    build_service_certificate,
+    render_certificate,
+)
+from muster.image.secrets import KeyName, SiteSecrets
+from muster.image.tokens import build_tokens
+from muster.model.plan import Plan
+
+_SERVING: Final = (KeyName.LB_SIGNER, KeyName.LOCALHOST_SIGNER, KeyName.SERVICE_NETWORK_SIGNER)
+"""The rendezvous host signs the certificates of the API with them, so their keys have to be there."""
 
 
 @dataclass(frozen=True)
@@ -26,3 +43,40 @@ class Credentials:
     agent_token: str = field(repr=False)
     token_key: bytes
     """The public key that tokens are verified with."""
+
+
+def credentials_of(plan: Plan, secrets: SiteSecrets, valid_for: timedelta) -> Credentials:
+    """What goes onto the medium of a site."""
+    tokens = build_tokens(secrets, valid_for)
+    return Credentials(
+        cluster_id=secrets.cluster_id,
+        infra_env_id=secrets.infra_env_id,
+        password_hash=secrets.kubeadmin_password_hash,
+        cluster_tls=tuple(_cluster_tls(secrets)),
+        service_tls=tuple(_service_tls(plan, secrets)),
+        agent_token=tokens.agent,
+        token_key=tokens.public_key.encode(),
+    )
+
+
+def _cluster_tls(secrets: SiteSecrets) -> Iterator[tuple[str, bytes]]:
+    pki = build_pki(secrets)
+    signers: dict[KeyName, Authority] = {
+        KeyName.LB_SIGNER: pki.load_balancer,
+        KeyName.LOCALHOST_SIGNER: pki.localhost,
+        KeyName.SERVICE_NETWORK_SIGNER: pki.service_network,
+        KeyName.ADMIN_SIGNER: pki.admin,
+    }
+    for name, authority in signers.items():
+        yield f"{name}.crt", authority.pem.encode()
+        if name in _SERVING:
+            yield f"{name}.key", secrets.keys[name].encode()
+    yield "kubeadmin-password.hash", secrets.kubeadmin_password_hash.encode()
+
+
+def _service_tls(plan: Plan, secrets: SiteSecrets) -> Iterator[tuple[str, bytes]]:
+    yield "service-ca.crt", build_service_authority(secrets).pem.encode()
+    meeting = plan.rendezvous
+    names = [str(meeting.ip), *([meeting.host] if meeting.host else [])] if meeting else ["localhost"]
+    yield "service.crt", render_certificate(build_service_certificate(secrets, names)).encode()
+    yield "service.key", secrets.keys[KeyName.SERVICE].encode()
