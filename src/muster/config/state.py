@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +19,45 @@ _VERSION: Final = 1
 
 
 @dataclass(frozen=True)
+class Record:
+    """What a medium was made from, and how its files looked when they were written."""
+
+    inputs: Mapping[str, str]
+    """Digests of everything that decides the medium's bytes, by a name for people."""
+    stamps: Mapping[str, str]
+
+    @classmethod
+    def of(cls, directory: Path, inputs: Mapping[str, str], names: Iterable[str]) -> Record:
+        """After the files were written."""
+        return cls(inputs, {name: _stamp(directory / name) for name in names})
+
+    def changes(self, directory: Path, inputs: Mapping[str, str]) -> Iterator[str]:
+        """Why the medium has to be made anew, for people; nothing when it is as it should be."""
+        for name in sorted(self.inputs.keys() | inputs.keys()):
+            if name not in inputs:
+                yield f"{name} is gone"
+            elif name not in self.inputs:
+                yield f"{name} is new"
+            elif self.inputs[name] != inputs[name]:
+                yield f"{name} changed"
+        for name, stamp in self.stamps.items():
+            found = _stamp(directory / name)
+            if not found:
+                yield f"{name} is missing"
+            elif found != stamp:
+                yield f"{name} was changed since it was made"
+
+
+@dataclass(frozen=True)
 class State:
-    """The files that Muster wrote, by name, with the hash of what it wrote."""
+    """What Muster wrote, and the secrets that it made."""
 
     outputs: Mapping[str, str] = field(default_factory=dict)
+    """Manifests, by name, with the hash of what was written."""
+    secrets: Mapping[str, object] | None = field(default=None, repr=False)
+    """Everything random of the site's media, in the form of muster.image.secrets."""
+    media: Mapping[str, Record] = field(default_factory=dict)
+    """Media, by name."""
 
     def is_foreign(self, directory: Path, name: str, data: bytes) -> bool:
         """Whether a file is there that is neither ours nor what we would write."""
@@ -36,6 +71,10 @@ class State:
     def with_outputs(self, files: Mapping[str, bytes]) -> State:
         """The state after these files were written, and no others."""
         return replace(self, outputs={name: _hash(data) for name, data in files.items()})
+
+    def with_medium(self, name: str, record: Record) -> State:
+        """The state after a medium was made."""
+        return replace(self, media={**self.media, name: record})
 
 
 def inputs_of(directory: Path) -> Folder:
@@ -69,19 +108,53 @@ def load_state(directory: Path) -> State:
         raise cannot("read", path, error) from error
     except (ValueError, RecursionError):
         body = None
-    outputs = body.get("outputs") if isinstance(body, dict) and body.get("version") == _VERSION else None
-    if not isinstance(outputs, dict):
+    try:
+        return _parse(body)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(
             f"{path} was not written by this version of Muster, or was damaged",
-            hint="move it away; Muster then treats existing outputs as not its own",
-        )
-    return State({str(name): str(digest) for name, digest in outputs.items()})
+            hint="bring back a copy of it; without one, move it away: existing outputs are then not replaced,"
+            " and media get new secrets",
+        ) from error
+
+
+def _parse(body: object) -> State:
+    if not isinstance(body, dict) or body["version"] != _VERSION:
+        raise ValueError("not a state of this version")
+    secrets = body.get("secrets")
+    if secrets is not None and not isinstance(secrets, dict):
+        raise TypeError("secrets are a mapping")
+    media = body.get("media", {}).items()
+    return State(
+        outputs=_texts(body["outputs"]),
+        secrets=secrets,
+        media={name: Record(_texts(entry["inputs"]), _texts(entry["stamps"])) for name, entry in media},
+    )
+
+
+def _texts(body: Mapping[object, object]) -> dict[str, str]:
+    return {str(name): str(text) for name, text in body.items()}
 
 
 def save_state(directory: Path, state: State) -> None:
     """Remember."""
-    body = {"version": _VERSION, "outputs": dict(sorted(state.outputs.items()))}
+    body: dict[str, object] = {"version": _VERSION, "outputs": dict(sorted(state.outputs.items()))}
+    if state.secrets is not None:
+        body["secrets"] = state.secrets
+    if state.media:
+        body["media"] = {name: asdict(record) for name, record in sorted(state.media.items())}
     save_file(directory / STATE_FILE, json.dumps(body, indent=2).encode() + b"\n", mode=0o600)
+
+
+def _stamp(path: Path) -> str:
+    """What tells a file from another one, without reading it: a medium has a gigabyte."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise cannot("read", path, error) from error
+    return f"{found.st_size} {found.st_mtime_ns}"
 
 
 def _hash(data: bytes) -> str:
