@@ -97,35 +97,21 @@ def _candidates(site: Site) -> list[IP]:
 
 
 def check_rendezvous_network(site: Site) -> Iterator[Problem]:
-    """The address is in a network that all hosts are in."""
-    found = derive.rendezvous(site) if is_agent_based(site) else None
+    """The address that is named is in a network that all hosts are in."""
+    found = _named(site)
     networks = known_machine_networks(site)
     if found is None or networks is None or network_of(found.ip, networks) or found.ip.is_loopback:
         return
-    better = [each.ip for each in ips_of(found.host) if network_of(each.ip, networks)] if found.host else []
     words = network_words(networks)
-    if site.agent is not None and site.agent.rendezvous_ip is not None:
-        # A host with no address inside is reported itself.
-        if found.host is None and not _all_static(site):
-            fix = f"write the address that a control-plane host has in {words}, or correct machineNetwork"
+    # A host with no address inside is reported itself.
+    if found.host is None and not _all_static(site):
+        fix = f"write the address that a control-plane host has in {words}, or correct machineNetwork"
+        yield problem("rendezvous-outside", found.node, value=found.ip, networks=words, fix=fix)
+    elif found.host is not None:
+        better = [each.ip for each in ips_of(found.host) if network_of(each.ip, networks)]
+        if better:
+            fix = f"write {better[0]}, which {found.host.label} has there"
             yield problem("rendezvous-outside", found.node, value=found.ip, networks=words, fix=fix)
-        elif better:
-            fix = f"write {better[0]}, which {_label(found)} has there"
-            yield problem("rendezvous-outside", found.node, value=found.ip, networks=words, fix=fix)
-    elif better:
-        at = found.node
-        yield problem(
-            "rendezvous-picked-outside",
-            at,
-            value=found.ip,
-            networks=words,
-            host=_label(found),
-            right=better[0],
-        )
-
-
-def _label(found: Rendezvous) -> str:
-    return found.host.label if found.host else "the host"
 
 
 def check_rendezvous_role(site: Site) -> Iterator[Problem]:
