@@ -41,6 +41,10 @@ CASES: dict[str, tuple[str, Changes]] = {
         "ztp",
         {ACI: {MACHINE: "", "cidr: 10.128.0.0/14": "cidr: 10.0.0.0/14"}},
     ),
+    "image-based config without apiVersion and kind": (
+        "image-based-config",
+        {"image-based-config.yaml": {"apiVersion: v1beta1\nkind: ImageBasedConfig\n": ""}},
+    ),
     "storage network first": ("single", {AGENT: {"    - name: eno1\n": STORAGE + "    - name: eno1\n"}}),
 }
 
