@@ -201,12 +201,16 @@ class _Loader:
             what = "a list" if isinstance(document, Sequence) else "a single value"
             self.problems.append(problem("not-a-mapping", _first_line(document), found=what))
             return None
-        lenient = bool(self.environment.invoker) and model is InstallConfig
-        binder = Binder(lenient=lenient)
+        binder = Binder(lenient=self._lenience(model))
         unwrapped = unwrap_spec(model, document, self.problems)
         bound = binder.bind(model, unwrapped)
         self.problems += binder.problems
         return bound
+
+    def _lenience(self, model: type[Model]) -> str:
+        if model is InstallConfig and self.environment.invoker:
+            return "of install-config.yaml, with OPENSHIFT_INSTALL_INVOKER set,"
+        return "of this file" if model in (NMStateConfig, NodesConfig) else ""
 
     def _text(self, name: str) -> Source | None:
         source, found = read_text(self.folder, name)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from muster.config.derive import release_image
 from muster.config.document.edit import rename_key, replace_scalar
 from muster.config.formats.ignition import ignition_fault
 from muster.config.formats.images import image_fault
@@ -48,7 +49,12 @@ def check_complete(site: Site) -> Iterator[Problem]:
         if name in _CLUSTER_FILES and not _describes_cluster(site.manifests):
             continue
         path = f"{MANIFESTS_DIR}/{name}"
-        yield problem("missing-manifest", Place(Source(path, "")), name=path)
+        at = Place(Source(path, ""))
+        if name == "cluster-image-set.yaml":
+            source = f"{_OVERRIDE} names" if site.environment.release_image else "is built into Muster"
+            yield problem("missing-image-set", at, name=path, release=release_image(site), source=source)
+        else:
+            yield problem("missing-manifest", at, name=path)
 
 
 def _describes_cluster(manifests: Manifests) -> bool:

@@ -45,6 +45,7 @@ CASES: dict[str, tuple[str, Changes]] = {
         "image-based-config",
         {"image-based-config.yaml": {"apiVersion: v1beta1\nkind: ImageBasedConfig\n": ""}},
     ),
+    "number with a point": ("compact", {"install-config.yaml": {"  replicas: 3\n": "  replicas: 3.0\n"}}),
     "storage network first": ("single", {AGENT: {"    - name: eno1\n": STORAGE + "    - name: eno1\n"}}),
 }
 
