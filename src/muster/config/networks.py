@@ -22,10 +22,13 @@ FIELDS: Final = (
 )
 """The fields with networks: their key, name, and the name of the older field."""
 JOIN: Final = "join"
+MASQUERADE: Final = ip_network("169.254.0.0/17")
+MASQUERADE_USED: Final = ip_network("169.254.0.0/29")
+"""The addresses of it that OVN-Kubernetes has itself."""
 OVN_INTERNAL: Final[tuple[tuple[str, Network], ...]] = (
     (JOIN, ip_network("100.64.0.0/16")),
     ("transit", ip_network("100.88.0.0/16")),
-    ("masquerade", ip_network("169.254.0.0/17")),
+    ("masquerade", MASQUERADE),
     (JOIN, ip_network("fd98::/64")),
     ("transit", ip_network("fd97::/64")),
     ("masquerade", ip_network("fd69::/112")),

@@ -8,7 +8,14 @@ from typing import Final
 
 from muster.config import derive
 from muster.config.links import server_ip
-from muster.config.networks import inner_networks, known_machine_networks, network_of, network_words
+from muster.config.networks import (
+    MASQUERADE,
+    MASQUERADE_USED,
+    inner_networks,
+    known_machine_networks,
+    network_of,
+    network_words,
+)
 from muster.config.rules.machines import HostIP, host_ips, ips_of, is_agent_based, is_dynamic
 from muster.model.nmstate import InterfaceType
 from muster.model.problem import Place, Problem, problem
@@ -271,7 +278,11 @@ def check_cluster_networks(site: Site) -> Iterator[Problem]:
         if is_outside_reported(found.host, machine):
             continue
         for inner in inner_networks(site):
-            if network.overlaps(inner.cidr):
+            if not network.overlaps(inner.cidr):
+                continue
+            if inner.cidr == MASQUERADE and _is_free_link_local(found.ip):
+                yield problem("link-local-overlap", found.node, value=found.ip, own=network)
+            else:
                 yield problem(
                     "address-in-cluster-network",
                     found.node,
@@ -281,6 +292,11 @@ def check_cluster_networks(site: Site) -> Iterator[Problem]:
                     network=inner.cidr,
                     choice=inner.choice,
                 )
+
+
+def _is_free_link_local(ip: IP) -> bool:
+    """Whether an address for one link is none of those that OVN-Kubernetes has itself."""
+    return ip.is_link_local and ip not in MASQUERADE_USED
 
 
 RULES: Final = (
