@@ -13,6 +13,7 @@ from muster.config.manifests import render_manifests
 from muster.config.report import render_problems
 from muster.config.resolve import resolve_site
 from muster.model.plan import Plan
+from muster.model.problem import Problem
 from muster.model.site import Environment, Site
 
 BASES = Path(__file__).parents[3] / "golden" / "base"
@@ -30,6 +31,21 @@ STORAGE = """\
         address:
         - ip: 198.51.100.10
           prefix-length: 24
+"""
+
+VCENTERS = """\
+    vcenters:
+    - server: vcenter.example.com
+      user: installer
+      password: fake
+      datacenters:
+      - dc1
+"""
+OLD_LOGIN = """\
+    vCenter: vcenter.example.com
+    username: installer
+    password: fake
+    datacenter: dc1
 """
 
 Changes = dict[str, dict[str, str] | None]
@@ -50,8 +66,7 @@ CASES: dict[str, tuple[str, Changes]] = {
 }
 
 
-def check(base: str, changes: Changes) -> Site:
-    """The site, when nothing is wrong with it."""
+def load(base: str, changes: Changes) -> tuple[Site, list[Problem]]:
     files: dict[str, bytes | None] = {}
     for name, texts in changes.items():
         if texts is None:
@@ -62,7 +77,12 @@ def check(base: str, changes: Changes) -> Site:
             assert text.count(old) == 1
             text = text.replace(old, new)
         files[name] = text.encode()
-    site, problems = check_folder(Memory(files, Directory(BASES / base)), Environment())
+    return check_folder(Memory(files, Directory(BASES / base)), Environment())
+
+
+def check(base: str, changes: Changes) -> Site:
+    """The site, when nothing is wrong with it."""
+    site, problems = load(base, changes)
     assert render_problems(problems) == render_problems([])
     return site
 
@@ -74,6 +94,16 @@ def plan_of(case: str) -> Plan:
 @pytest.mark.parametrize(("base", "changes"), CASES.values(), ids=CASES.keys())
 def test_accepted(base: str, changes: Changes) -> None:
     check(base, changes)
+
+
+def test_failure_domain_in_the_datacenter_of_an_old_field() -> None:
+    changes = {
+        VCENTERS: OLD_LOGIN,
+        "      server: vcenter.example.com\n": "",
+        "        datacenter: dc1\n": "",
+    }
+    _, problems = load("vsphere", {"install-config.yaml": changes})
+    assert {problem.rule.slug for problem in problems} == {"deprecated-field"}
 
 
 def test_hosts_meet_in_a_machine_network() -> None:
