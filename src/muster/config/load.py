@@ -20,6 +20,7 @@ from muster.config.formats.registries import parse_registries
 from muster.config.hosts import collect_hosts
 from muster.config.kinds import (
     EXTRA_DIR,
+    FINISHED_DIR,
     IMAGE_BASED_EXTRA_DIR,
     MANIFEST_FILES,
     MANIFESTS_DIR,
@@ -67,6 +68,9 @@ class _Loader:
             return Site(self.environment)
         top = {name: self._one(name, model) for name, model in TOP_FILES.items() if name in names}
         self._look_alikes(names)
+        if FINISHED_DIR in names and self.folder.is_folder(FINISHED_DIR):
+            read = [*TOP_FILES, *(f"{name}/" for name in (MANIFESTS_DIR, MIRROR_DIR, EXTRA_DIR))]
+            self._not_read(FINISHED_DIR, [*read, f"{IMAGE_BASED_EXTRA_DIR}/"])
         manifests = self._manifests(top)
         for name in self._list(MIRROR_DIR) or []:
             if name not in _MIRROR_FILES and not _is_backup(name):

@@ -49,6 +49,15 @@ def network_of(ip: IP, networks: Iterable[Network]) -> Network | None:
     return next((network for network in networks if ip in network), None)
 
 
+def edge_of(ip: IP, network: Network) -> str:
+    """Which address of its IPv4 network one is, network or broadcast; /31 and /32 have no such addresses."""
+    if network.version == 6 or network.prefixlen >= 31:
+        return ""
+    if ip == network.network_address:
+        return "network"
+    return "broadcast" if ip == network.broadcast_address else ""
+
+
 class Net(NamedTuple):
     """One network of a cluster, and the field that it stands in."""
 

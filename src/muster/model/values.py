@@ -91,9 +91,18 @@ def _parse_boolean(node: Scalar, complain: Complain) -> bool | None:
 def _parse_ip(node: Scalar, complain: Complain) -> IP | None:
     text = node.text.strip()
     try:
-        return ip_address(text)
+        found = ip_address(text)
     except ValueError:
-        pass
+        return _parse_loose_ip(text, complain)
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    if mapped is None:
+        return found
+    complain("mapped-ip", repaired=str(mapped))
+    return mapped
+
+
+def _parse_loose_ip(text: str, complain: Complain) -> IP | None:
+    """An address with a prefix or in brackets."""
     address, slash, prefix = text.partition("/")
     try:
         found = ip_address(address.strip("[]"))

@@ -11,6 +11,7 @@ from muster.config.links import server_ip
 from muster.config.networks import (
     MASQUERADE,
     MASQUERADE_USED,
+    edge_of,
     inner_networks,
     known_machine_networks,
     network_of,
@@ -234,11 +235,8 @@ def check_usable(site: Site) -> Iterator[Problem]:
             what = _fault(found, only_link_local=not routable)
             if what:
                 yield problem("unusable-address", found.node, value=found.ip, what=what)
-            elif _is_edge(found):
-                network = found.network
-                assert network is not None
-                edge = "network" if found.ip == network.network_address else "broadcast"
-                yield problem("network-address", found.node, value=found.ip, network=network, edge=edge)
+            elif found.network and (edge := edge_of(found.ip, found.network)):
+                yield problem("network-address", found.node, value=found.ip, network=found.network, edge=edge)
 
 
 def _fault(found: HostIP, *, only_link_local: bool) -> str:
@@ -256,14 +254,6 @@ def _fault(found: HostIP, *, only_link_local: bool) -> str:
     if ip.is_link_local and only_link_local:
         return "is valid on one link only, and the host has no other address"
     return ""
-
-
-def _is_edge(found: HostIP) -> bool:
-    """Whether an IPv4 address names its whole network; /31 and /32 have no such addresses."""
-    network = found.network
-    if network is None or network.version == 6 or network.prefixlen >= 31:
-        return False
-    return found.ip in (network.network_address, network.broadcast_address)
 
 
 def check_cluster_networks(site: Site) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from muster.config.document import edit
 from muster.config.links import server_ip
 from muster.config.networks import find_inner_network
 from muster.config.rules import management, rendezvous
+from muster.config.rules.documents import documents
 from muster.config.rules.machines import are_roles_known, cards, is_agent_based, is_bare_disk
 from muster.config.rules.versions import check_version
 from muster.config.spelling import closest, is_typo, near_names
@@ -238,8 +239,8 @@ def _time_servers(site: Site) -> Iterator[Items[str]]:
 
 def check_name_servers(site: Site) -> Iterator[Problem]:
     """Name servers can be reached from the hosts."""
-    for host in site.hosts:
-        for server, node in host.network.name_servers().located() if host.network else ():
+    for document in documents(site):
+        for server, node in document.network.name_servers().located():
             yield from _inside_cluster(site, server, node, "name server")
 
 
@@ -255,6 +256,21 @@ def _inside_cluster(site: Site, server: str, node: Node, what: str) -> Iterator[
             name=inner.name,
             network=inner.cidr,
             choice=inner.choice,
+        )
+
+
+def check_minimal_iso(site: Site) -> Iterator[Problem]:
+    """Nothing is asked for that the platform does not leave to choose."""
+    agent = site.agent
+    if agent is None or agent.minimal_iso is not False or not is_agent_based(site):
+        return
+    if derive.platform_name(site.install) == "external":
+        at = agent.at("minimal_iso")
+        yield problem(
+            "ignored-field",
+            at,
+            key="minimalISO: false",
+            reason="platform external always gets the minimal ISO",
         )
 
 
@@ -307,6 +323,7 @@ RULES: Final = (
     check_disks,
     check_time_servers,
     check_name_servers,
+    check_minimal_iso,
     check_boot_artifacts,
     *rendezvous.RULES,
     *management.RULES,
