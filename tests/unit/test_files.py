@@ -62,8 +62,11 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_folder_has_one_maker_at_a_time(tmp_path: Path) -> None:
-    with lock_folder(tmp_path):
-        with pytest.raises(UserError, match="another muster is making something"), lock_folder(tmp_path):
-            pass
+    with (
+        lock_folder(tmp_path),
+        pytest.raises(UserError, match="another muster is making something"),
+        lock_folder(tmp_path),
+    ):
+        pass
     with lock_folder(tmp_path):
         pass
