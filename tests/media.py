@@ -8,13 +8,12 @@ import json
 import lzma
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 
 from muster.image.iso.volume import Volume
 from muster.image.iso.writer import render_iso
 from muster.image.overlay import Overlay
+from tests.foreign import LIVE_IMAGES
 
-FOLDER = Path(__file__).parent / "fixtures" / "coreos"
 MODERN = "embed-areas-2023-07.x86_64"
 S390X = "embed-areas-2023-07.s390x"
 WITH_HEADERS = "embed-areas-2021-12"
@@ -26,7 +25,7 @@ ALL = (MODERN, S390X, WITH_HEADERS, HEADERS_ONLY, OLDEST)
 @functools.cache
 def image(name: str) -> bytes:
     """The bytes of an image."""
-    return lzma.decompress((FOLDER / f"{name}.iso.xz").read_bytes())
+    return lzma.decompress((LIVE_IMAGES / f"{name}.iso.xz").read_bytes())
 
 
 def volume(data: bytes, name: str = "test.iso") -> Volume:
