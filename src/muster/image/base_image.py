@@ -66,6 +66,7 @@ def _open_path(source: Source, remote: Remote) -> BaseImage:
             hint="get the image again, or correct the hash",
         )
     check_volume(path, source.shown)
+    remote.cache.hold(hashed.sha256)  # What was derived from it stays, too.
     return BaseImage(path.resolve(), hashed.sha256, hashed.size_bytes, source.shown)
 
 

@@ -74,7 +74,8 @@ def http_fetch(authorities: Sequence[str] = (), timeouts: Timeouts | None = None
             yield Reply(
                 response.status or 0,
                 {name.lower(): value for name, value in response.headers.items()},
-                lambda size: _read(response.read, size, host),
+                # What is there, however little: waiting for more would lose it to a crash.
+                lambda size: _read(response.read1, size, host),
             )
 
     return fetch

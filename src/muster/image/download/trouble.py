@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.client import HTTPException, InvalidURL
 from typing import Final
 
 from muster.errors import ExternalError
@@ -34,6 +32,7 @@ class Damaged(ExternalError):
 @contextmanager
 def describe_trouble(host: str, proxy: Callable[[], str]) -> Iterator[None]:
     """Turn every way in which a request can fail into Unreachable."""
+    from http.client import HTTPException, InvalidURL
     from urllib.error import URLError
 
     try:
@@ -50,6 +49,7 @@ def describe_trouble(host: str, proxy: Callable[[], str]) -> Iterator[None]:
 
 
 def _unreachable(host: str, proxy: str, error: OSError) -> Unreachable:
+    import socket
     import ssl
 
     via = f" by the proxy {proxy}" if proxy else ""
