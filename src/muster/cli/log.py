@@ -122,6 +122,11 @@ def note(message: str, *values: object) -> None:
     _logger.debug(message, *values)
 
 
+def say(message: str, *values: object) -> None:
+    """Tell something to people, and to the log."""
+    _logger.info(message, *values)
+
+
 def note_problems(problems: Iterable[Problem]) -> None:
     """Remember what is wrong with a site, a line each."""
     for each in problems:

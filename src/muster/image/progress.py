@@ -17,6 +17,18 @@ Advance: TypeAlias = Callable[[int], None]
 """Tells that so many more bytes or items are done."""
 
 
+def by_total(advance: Advance) -> Callable[[int], None]:
+    """For work that tells how far it is altogether."""
+    told = 0
+
+    def tell(done: int) -> None:
+        nonlocal told
+        advance(done - told)
+        told = done
+
+    return tell
+
+
 class Progress(Protocol):
     """Shows how far some work is."""
 

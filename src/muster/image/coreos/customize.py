@@ -36,6 +36,8 @@ class Customization:
     initrd: tuple[Member, ...] = ()
     kargs_append: tuple[str, ...] = ()
     kargs_delete: tuple[str, ...] = ()
+    kargs_replace: tuple[str, ...] = ()
+    """As KEY=OLD=NEW."""
 
 
 @dataclass(frozen=True)
@@ -145,10 +147,10 @@ def _reset_areas(volume: Volume, layout: Layout) -> Iterator[Patch]:
 
 
 def _edit_kargs(volume: Volume, kargs: Kargs | None, wanted: Customization) -> Iterator[Patch]:
-    edit = Edit(delete=wanted.kargs_delete, append=wanted.kargs_append)
+    edit = Edit(delete=wanted.kargs_delete, append=wanted.kargs_append, replace=wanted.kargs_replace)
     if kargs:
         yield from _set_kargs(kargs, edit_kargs(kargs.default, edit))
-    elif wanted.kargs_delete or wanted.kargs_append:
+    elif wanted.kargs_delete or wanted.kargs_append or wanted.kargs_replace:
         raise MediaError(
             f"{volume.name} has no room for kernel arguments",
             hint="use a newer base image, or leave out the kernel arguments",
