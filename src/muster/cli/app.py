@@ -16,6 +16,7 @@ VERBS: Final = {
     "plan": ("plan:plan", "Show what will be installed, and where every value comes from."),
     "agent": ("agent:agent", "Make media and manifests for an agent-based installation."),
     "cache": ("cache:cache", "Show, verify and prune the images that are kept between runs."),
+    "media": ("media:media", "Look at finished media: content, checksums, secrets."),
     "explain": ("explain:explain", "Explain a field of a file, or a rule by its id."),
     "schema": ("schema:schema", "Print the JSON Schema of a file, for editors."),
     "completion": ("completion:completion", "Print a shell completion script."),

@@ -76,6 +76,10 @@ class Workshop:
         if manner.with_sha256:
             self.making.save(f"{name}.sha256", f"{sha256}  {PurePath(name).name}\n".encode(), mode=0o644)
 
+    def sha256_of(self, read: Pread, size: int) -> str:
+        """The SHA-256 of an image, for whom it is worth the time."""
+        return sha256_of(read, size, self.progress) if self.making.manner.with_sha256 else ""
+
     def paper_names(self, name: str) -> tuple[str, ...]:
         """The names of what belongs beside an image."""
         manner = self.making.manner
@@ -88,49 +92,51 @@ def image_name(plan: Plan) -> str:
     return f"agent.{RPM_ARCHITECTURES[plan.architecture]}.iso"
 
 
+@dataclass(frozen=True)
+class Design:
+    """An ISO that can be read, and is not yet written."""
+
+    overlay: Overlay
+    """What differs from the base image, or from its minimal twin."""
+    result: Volume
+    replaced: tuple[str, ...]
+    """The places where the user's Ignition config replaced ours."""
+
+
+def design_image(order: Order, base: Volume) -> Design:
+    """The ISO that all hosts boot."""
+    check_architecture(base, RPM_ARCHITECTURES[order.plan.architecture])
+    ignition, replaced = ignition_of(order)
+    url = rootfs_url(order.plan) if order.plan.minimal_iso else ""
+    if url:
+        minimal = minimal_iso(base, url)
+        base = minimal.volume.view(minimal.overlay)
+    overlay = customize(base, customization_of(order, ignition, url))
+    return Design(overlay, base.view(overlay), replaced)
+
+
 def build_image(shop: Workshop, source: Source) -> tuple[str, ...]:
-    """The ISO that all hosts boot; gives the places where the user's Ignition config replaced ours."""
-    check_architecture(source.volume, RPM_ARCHITECTURES[shop.plan.architecture])
-    name, rootfs = image_name(shop.plan), f"{ARTIFACTS}/{shop.prefix}-rootfs.img"
-    needs_rootfs = shop.plan.minimal_iso
+    """Write the ISO that all hosts boot, and what belongs to it."""
+    design = design_image(shop.order, source.volume)
+    name, rootfs = image_name(shop.plan), f"{ARTIFACTS}/{rootfs_name(shop.plan)}"
+    is_minimal = shop.plan.minimal_iso
     names = (name, RENDEZVOUS_FILE, *_LOGINS, *shop.paper_names(name))
-    shop.making.begin(shop.order.secrets, (*names, rootfs) if needs_rootfs else names)
-    ignition, replaced = ignition_of(shop.order)
-    if needs_rootfs:
-        url = f"{artifacts_url(shop.plan)}/{PurePath(rootfs).name}"
-        _build_minimal(shop, source, name, customization_of(shop.order, ignition, url), url)
+    shop.making.begin(
+        shop.order.secrets, (*names, rootfs, *shop.paper_names(rootfs)) if is_minimal else names
+    )
+    if is_minimal:
+        size = design.result.file_size
+        digest = save_stream(design.result.read, size, shop.making.path(name), shop.progress)
         _save_extent(shop, source.volume, find_boot_files(source.volume).rootfs, rootfs)
     else:
-        _build_full(shop, source, name, customization_of(shop.order, ignition))
+        digest = save_customized(source, design.overlay, shop.making.path(name), shop.progress)
+    shop.making.note_image(name)
+    parts = (base_component(source.base, source.volume.label),)
+    shop.save_papers(name, digest, parts, shop.sha256_of(design.result.read, design.result.file_size))
     if shop.plan.rendezvous is not None:
         shop.making.save(RENDEZVOUS_FILE, str(shop.plan.rendezvous.ip).encode(), mode=0o644)
     shop.save_logins()
-    return replaced
-
-
-def _build_full(shop: Workshop, source: Source, name: str, wanted: Customization) -> None:
-    overlay = customize(source.volume, wanted)
-    digest = save_customized(source, overlay, shop.making.path(name), shop.progress)
-    shop.making.note_image(name)
-    read = source.volume.view(overlay).read
-    _save_image_papers(shop, source, name, digest, (read, overlay.size))
-
-
-def _build_minimal(shop: Workshop, source: Source, name: str, wanted: Customization, url: str) -> None:
-    minimal = minimal_iso(source.volume, url)
-    volume = minimal.volume.view(minimal.overlay)
-    overlay = customize(volume, wanted)
-    read = volume.view(overlay).read
-    digest = save_stream(read, overlay.size, shop.making.path(name), shop.progress)
-    shop.making.note_image(name)
-    _save_image_papers(shop, source, name, digest, (read, overlay.size))
-
-
-def _save_image_papers(
-    shop: Workshop, source: Source, name: str, digest: bytes, content: tuple[Pread, int]
-) -> None:
-    sha256 = sha256_of(*content, shop.progress) if shop.making.manner.with_sha256 else ""
-    shop.save_papers(name, digest, (base_component(source.base, source.volume.label),), sha256)
+    return design.replaced
 
 
 def build_pxe_files(shop: Workshop, source: Source) -> tuple[str, ...]:
@@ -183,8 +189,8 @@ def _save_extent(shop: Workshop, volume: Volume, extent: Extent, name: str, more
 
     digest = save_stream(whole, overlay.size, shop.making.path(name), shop.progress)
     shop.making.note_image(name)
-    sha256 = sha256_of(whole, overlay.size, shop.progress) if shop.making.manner.with_sha256 else ""
-    shop.save_papers(name, digest, (Component("file", f"{volume.label}/{extent.path}"),), sha256)
+    parts = (Component("file", f"{volume.label}/{extent.path}"),)
+    shop.save_papers(name, digest, parts, shop.sha256_of(whole, overlay.size))
 
 
 def build_config_image(shop: Workshop) -> None:
@@ -197,7 +203,12 @@ def build_config_image(shop: Workshop) -> None:
     shop.save_logins()
 
 
-def artifacts_url(plan: Plan) -> str:
+def rootfs_name(plan: Plan) -> str:
+    """The file name of the root file system that hosts fetch."""
+    return f"agent.{RPM_ARCHITECTURES[plan.architecture]}-rootfs.img"
+
+
+def rootfs_url(plan: Plan) -> str:
     """Where hosts find what a minimal image does not hold."""
     if not plan.boot_artifacts_base_url:
         raise UserError(
@@ -205,4 +216,4 @@ def artifacts_url(plan: Plan) -> str:
             hint="set bootArtifactsBaseURL to the URL of a folder that will hold boot-artifacts/*,"
             " or set minimalISO to false",
         )
-    return plan.boot_artifacts_base_url.rstrip("/")
+    return f"{plan.boot_artifacts_base_url.rstrip('/')}/{rootfs_name(plan)}"

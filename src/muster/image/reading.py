@@ -19,6 +19,7 @@ from muster.errors import MediaError
 from muster.image.coreos.customize import Contents, read_contents
 from muster.image.cpio import parse_archives
 from muster.image.ignition.label import PATH as LABEL_FILE
+from muster.image.ignition.merge import list_entries
 from muster.image.ignition.unconfigured import CONFIG_LABEL
 from muster.image.image_based.config import LABEL as CLUSTER_CONFIG_LABEL
 from muster.image.iso.volume import Volume
@@ -63,9 +64,9 @@ class Reading:
         """Everything that can be read, by its place on the medium."""
         found = {file.path: file.data.decode("utf-8", "replace") for file in self.files}
         tree = self.tree or {}
-        for user in _entries(tree, "passwd", "users"):
+        for user in list_entries(tree, "passwd", "users"):
             found[f"passwd.users[{user.get('name')}]"] = str(user.get("passwordHash") or "")
-        for unit in _entries(tree, "systemd", "units"):
+        for unit in list_entries(tree, "systemd", "units"):
             found[f"systemd.units[{unit.get('name')}]"] = str(unit.get("contents") or "")
         if self.live is not None:
             network = self.live.network.items()
@@ -128,7 +129,7 @@ def parse_ignition(data: bytes, name: str) -> dict[str, Any]:
 
 
 def _embedded(tree: Mapping[str, Any]) -> Iterator[Embedded]:
-    for file in _entries(tree, "storage", "files"):
+    for file in list_entries(tree, "storage", "files"):
         contents = file.get("contents")
         source = contents.get("source") if isinstance(contents, dict) else None
         packed = contents.get("compression") == "gzip" if isinstance(contents, dict) else False
@@ -156,10 +157,3 @@ def _made_for(files: tuple[Embedded, ...]) -> Mapping[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _entries(tree: Mapping[str, Any], section: str, name: str) -> list[dict[str, Any]]:
-    """The entries of a list that is where the spec has it; anything else is none."""
-    part = tree.get(section)
-    found = part.get(name) if isinstance(part, dict) else None
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
