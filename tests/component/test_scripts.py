@@ -57,7 +57,7 @@ def profiles(machine: Path) -> dict[str, str]:
 
 def test_a_host_takes_its_own_profiles(machine: Path) -> None:
     plan = resolve(Directory(ROOT / "examples/compact-baremetal"))
-    put(machine, network_files(plan))
+    put(machine, network_files(plan.hosts))
     plug(machine, "ens3", plan.hosts[1].cards[0].mac_address.upper())
     said = start(machine, "network")
     assert "host1" in said
@@ -72,7 +72,7 @@ def test_a_host_takes_its_own_profiles(machine: Path) -> None:
 
 
 def test_no_match_is_said_on_the_console(machine: Path) -> None:
-    put(machine, network_files(resolve(Directory(ROOT / "examples/compact-baremetal"))))
+    put(machine, network_files(resolve(Directory(ROOT / "examples/compact-baremetal")).hosts))
     plug(machine, "ens3", "02:00:00:00:00:99")
     said = start(machine, "network")
     assert "no host of the site has a MAC address of this machine" in said
@@ -103,7 +103,7 @@ def test_swapped_names_come_out_right(machine: Path) -> None:
 
 def test_in_the_initrd_profiles_go_where_its_networkmanager_looks(machine: Path) -> None:
     plan = resolve(Directory(ROOT / "examples/compact-baremetal"))
-    put(machine, network_files(plan))
+    put(machine, network_files(plan.hosts))
     (machine / "etc/initrd-release").touch()
     plug(machine, "ens3", plan.hosts[0].cards[0].mac_address)
     start(machine, "network")

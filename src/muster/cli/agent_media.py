@@ -27,6 +27,7 @@ from muster.image.agent_media import (
     build_pxe_files,
     image_name,
 )
+from muster.image.generic import IGNITION_FILE, build_generic_image, generic_ignition, generic_image_name
 from muster.image.iso.volume import Volume
 from muster.image.making import Making, Manner, digest_inputs, start_making
 from muster.image.product import Source
@@ -127,6 +128,59 @@ def config_image(call: Call) -> None:
         tell(call.run, making, _advice(order, "attach it to every host"))
 
 
+@click.command(
+    "unconfigured-ignition",
+    epilog=options.examples("muster agent create unconfigured-ignition --dir generic"),
+)
+@_agent_options
+def unconfigured_ignition(call: Call) -> None:
+    """Write the Ignition config of hosts that know no site yet.
+
+    Writes unconfigured-agent.ign. Credentials, release and networks come from cluster-manifests/: infraenv,
+    pull-secret, cluster-image-set and nmstateconfig, as far as they are there.
+    """
+    found = site.load_valid_site(call.run, may_be_empty=True)
+    with start_making(call.run.directory, IGNITION_FILE, call.manner) as making:
+        if not making.is_current(_inputs(call, found, None)):
+            making.begin(None, (IGNITION_FILE,))
+            making.save(IGNITION_FILE, generic_ignition(found, call.override))
+            making.finish()
+        tell(call.run, making)
+
+
+@click.command(
+    "unconfigured-image",
+    epilog=options.examples(
+        "muster agent create unconfigured-image --dir generic --base-image rhcos-live.iso"
+    ),
+)
+@_agent_options
+@options.base_image
+def unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
+    """Make an ISO for hosts of any site.
+
+    They wait for a configuration ISO (`muster agent create config-image`). Reads what
+    `unconfigured-ignition` reads, if it is there; an empty directory will do.
+    """
+    found = site.load_valid_site(call.run, may_be_empty=True)
+    directory = call.run.directory
+    with base_images.open_cache(base_image.cache_dir) as cache:
+        base = base_images.obtain(base_image, cache)
+        with (
+            Volume.open(base.path) as volume,
+            start_making(directory, generic_image_name(volume), call.manner) as making,
+        ):
+            if not making.is_current(_inputs(call, found, None, base.sha256)):
+                ignition = generic_ignition(found, call.override)
+                build_generic_image(making, Source(base, volume, cache), ignition, progress)
+                making.finish()
+            tell(
+                call.run,
+                making,
+                ["next: boot any host from it, then attach the configuration ISO of its site"],
+            )
+
+
 def _load(call: Call) -> tuple[Site, Plan]:
     found = site.load_cluster(call.run)
     return found, resolve_site(found)
@@ -158,7 +212,7 @@ def _settle(call: Call, found: Site, plan: Plan, making: Making) -> Order:
     return Order(plan, secrets, valid_for, call.override)
 
 
-def _inputs(call: Call, found: Site, order: Order, base_sha256: str = "") -> dict[str, str]:
+def _inputs(call: Call, found: Site, order: Order | None, base_sha256: str = "") -> dict[str, str]:
     given = {
         "the base image": base_sha256,
         "--ignition-override": call.override,
@@ -166,7 +220,8 @@ def _inputs(call: Call, found: Site, order: Order, base_sha256: str = "") -> dic
         "--sha256": str(call.manner.with_sha256),
         "--sign-key": read_text(call.manner.sign_key),
     }
-    return digest_inputs(found, order.secrets, {name: text for name, text in given.items() if text})
+    secrets = order.secrets if order else None
+    return digest_inputs(found, secrets, {name: text for name, text in given.items() if text})
 
 
 def _advice(order: Order, what: str) -> list[str]:

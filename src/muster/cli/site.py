@@ -27,9 +27,11 @@ def environment() -> Environment:
     return replace(Environment.of(os.environ), today=datetime.now(UTC).date())
 
 
-def load_valid_site(run: Run) -> Site:
+def load_valid_site(run: Run, *, may_be_empty: bool = False) -> Site:
     """The site, if nothing but warnings was found; these go to standard error."""
     found, problems = check_folder(inputs_of(run.directory), environment())
+    if may_be_empty:
+        problems = [each for each in problems if each.rule.slug != "no-site-files"]
     log.note_problems(problems)
     if not is_valid(problems):
         _show(run, problems)

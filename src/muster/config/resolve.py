@@ -108,7 +108,7 @@ def resolve_site(site: Site) -> Plan:
         api_vips=tuple(vips.api),
         ingress_vips=tuple(vips.ingress),
         user_managed_networking=platform in derive.USER_MANAGED_PLATFORMS,
-        hosts=_hosts(site, counts),
+        hosts=resolve_hosts(site, counts),
         rendezvous=_rendezvous(site, decisions),
         pull_secret=_normal_secret(install.pull_secret),
         ssh_key=(install.ssh_key or "").strip(),
@@ -202,7 +202,8 @@ def _networks(site: Site, decisions: _Decisions) -> Networks:
     return Networks(network_type, machine, tuple(pods), tuple(service))
 
 
-def _hosts(site: Site, counts: Counts) -> tuple[HostPlan, ...]:
+def resolve_hosts(site: Site, counts: Counts) -> tuple[HostPlan, ...]:
+    """The machines that a site names, each with its role."""
     roles = derive.roles(site.hosts, counts)
     ours = site.agent is not None and bool(site.agent.hosts)
     baremetal = site.install.platform.baremetal if site.install and site.install.platform else None

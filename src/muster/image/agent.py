@@ -19,7 +19,7 @@ from muster.image.credentials import credentials_of
 from muster.image.ignition.agent import agent_config, agent_tree
 from muster.image.ignition.config_image import config_files
 from muster.image.ignition.model import File, render_tree
-from muster.image.ignition.network import network_files
+from muster.image.ignition.network import UNIT_NAME, network_files
 from muster.image.ignition.unconfigured import CONFIG_LABEL
 from muster.image.iso.writer import render_iso
 from muster.image.kernel import kernel_arguments
@@ -29,7 +29,6 @@ from muster.image.secrets import SiteSecrets
 from muster.image.tokens import VALID_FOR
 from muster.model.plan import Plan
 
-_INITRD_UNIT: Final = "muster-network.service"
 _INITRD_CONTENTS: Final = """\
 [Unit]
 Description=Give this host the static network of its site, by MAC address
@@ -80,14 +79,14 @@ def customization_of(order: Order, ignition: bytes, rootfs_url: str = "") -> Cus
 
 def network_members(plan: Plan) -> tuple[Member, ...]:
     """The static networks for the initial RAM disk; nothing when all hosts use DHCP."""
-    files = network_files(plan)
+    files = network_files(plan.hosts)
     if not files:
         return ()
     wants = "etc/systemd/system/initrd.target.wants"
     return (
         *(_member(file) for file in files),
-        Member(f"etc/systemd/system/{_INITRD_UNIT}", _INITRD_CONTENTS.encode(), stat.S_IFREG | 0o644),
-        Member(f"{wants}/{_INITRD_UNIT}", f"../{_INITRD_UNIT}".encode(), _LINK),
+        Member(f"etc/systemd/system/{UNIT_NAME}", _INITRD_CONTENTS.encode(), stat.S_IFREG | 0o644),
+        Member(f"{wants}/{UNIT_NAME}", f"../{UNIT_NAME}".encode(), _LINK),
     )
 
 

@@ -84,7 +84,7 @@ class Making:
         self.changes = list(record.changes(self.directory, inputs)) if record else []
         return record is not None and not self.changes
 
-    def begin(self, secrets: SiteSecrets, names: Sequence[str]) -> None:
+    def begin(self, secrets: SiteSecrets | None, names: Sequence[str]) -> None:
         """Refuse to replace files that are not ours (with force they get another name), and note the rest.
 
         The secrets are kept before anything is made of them: a medium without them could not be made again.
@@ -96,7 +96,8 @@ class Making:
                 hint="move them away, or replace them with --force (a backup is kept)",
             )
         self.backups = [str(back_up(self.path(name))) for name in foreign]
-        self.state = replace(self.state, secrets=dump_secrets(secrets))
+        if secrets is not None:
+            self.state = replace(self.state, secrets=dump_secrets(secrets))
         self.state = self.state.with_medium(self.name, Record.unfinished(names))
         save_state(self.directory, self.state)
 
@@ -131,12 +132,12 @@ def start_making(directory: Path, name: str, manner: Manner) -> Iterator[Making]
         yield Making(directory, name, manner, load_state(directory))
 
 
-def digest_inputs(site: Site, secrets: SiteSecrets, options: Mapping[str, str]) -> dict[str, str]:
+def digest_inputs(site: Site, secrets: SiteSecrets | None, options: Mapping[str, str]) -> dict[str, str]:
     """Digests of all that decides the bytes of a medium, by a name for people."""
     texts = {
         **{source.name: source.text for source in site.sources},
         "the release image": site.environment.release_image,
-        "the secrets": json.dumps(dump_secrets(secrets), sort_keys=True),
+        "the secrets": json.dumps(dump_secrets(secrets), sort_keys=True) if secrets else "",
         "the version of Muster": __version__,
         **options,
     }

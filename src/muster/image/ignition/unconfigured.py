@@ -8,7 +8,9 @@ from typing import Final
 
 from muster import __version__
 from muster.image.ignition.model import PROGRAM, PUBLIC, Config, File, Unit, User
+from muster.image.ignition.network import UNIT, UNIT_NAME, network_files
 from muster.image.ignition.scripts import load_script
+from muster.model.plan import HostPlan
 
 CONFIG_LABEL: Final = "agent_configimage"
 _RULE: Final = (
@@ -41,16 +43,18 @@ class Generic:
     pull_secret: str = field(default="", repr=False)
     manifests: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Manifests that say which release it is for, by file name."""
+    hosts: tuple[HostPlan, ...] = ()
+    """Machines whose static network is known already."""
 
 
 def unconfigured_config(generic: Generic) -> Config:
     """What every host boots with before it knows its site."""
-    programs = {
-        "load-config": "muster-load-config",
-        "hostname": "muster-hostname",
-        "network": "muster-network",
-    }
+    network = network_files(generic.hosts)
+    programs = {"load-config": "muster-load-config", "hostname": "muster-hostname"}
+    if not network:
+        programs["network"] = "muster-network"
     files = [
+        *network,
         File("/etc/udev/rules.d/80-agent-config-image.rules", _RULE.encode(), PUBLIC),
         File("/etc/issue.d/10-muster.issue", _SCREEN.encode(), PUBLIC),
         *(File(f"/usr/local/bin/{name}", load_script(script), PROGRAM) for script, name in programs.items()),
@@ -60,4 +64,7 @@ def unconfigured_config(generic: Generic) -> Config:
         files.append(File("/root/.docker/config.json", generic.pull_secret.encode()))
     keys = tuple(line.strip() for line in generic.ssh_key.splitlines() if line.strip())
     users = (User("core", keys),) if keys else ()
-    return Config(tuple(files), (Unit("muster-config-image@.service", _UNIT, enabled=False),), users)
+    units = [Unit("muster-config-image@.service", _UNIT, enabled=False)]
+    if network:
+        units.append(Unit(UNIT_NAME, UNIT))
+    return Config(tuple(files), tuple(units), users)
