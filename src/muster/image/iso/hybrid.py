@@ -24,6 +24,7 @@ _MBR_ENTRIES_AT = 446
 _GPT_HEADER = struct.Struct("<8s4sII4xQQQQ16sQIII")
 _MAX_ENTRIES_BYTES = 1 << 20
 _LAST_CYLINDER = 1023
+_GEOMETRIES = ((64, 32), (128, 32), (255, 63))
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def grow_tables(volume: Volume, content_end: int) -> Growth:
         moved.setdefault(gpt.alternate + 1, size // _BLOCK)
         moved.setdefault(_usable_end(gpt, gpt.alternate), _usable_end(gpt, size // _BLOCK - 1))
     patches = [
-        *_grow_mbr(volume, mbr, moved, bool(cylinder)),
+        *_grow_mbr(volume, mbr, moved),
         *(_grow_gpt(volume, gpt, moved, size) if gpt else ()),
     ]
     return Growth(size, volume_bytes, tuple(patches))
@@ -127,7 +128,7 @@ def _mbr_partitions(mbr: bytes) -> Iterator[Partition]:
             yield Partition(start, start + count, entry)
 
 
-def _grow_mbr(volume: Volume, mbr: bytes, moved: Mapping[int, int], aligned: bool) -> Iterator[Patch]:
+def _grow_mbr(volume: Volume, mbr: bytes, moved: Mapping[int, int]) -> Iterator[Patch]:
     for partition in _mbr_partitions(mbr):
         end = _new_end(volume, partition, moved)
         if end is None:
@@ -135,8 +136,10 @@ def _grow_mbr(volume: Volume, mbr: bytes, moved: Mapping[int, int], aligned: boo
         entry = partition.entry
         count = min(end - partition.start, 0xFFFFFFFF)
         yield Patch(entry + 12, struct.pack("<I", count), TABLE_NAME)
-        if aligned and mbr[entry + 5 : entry + 8] == _end_address(mbr, entry, partition.end):
-            yield Patch(entry + 5, _end_address(mbr, entry, end), TABLE_NAME)
+        for heads, sectors in (_geometry(mbr, entry), *_GEOMETRIES):
+            if mbr[entry + 5 : entry + 8] == _end_address(partition.end, heads, sectors):
+                yield Patch(entry + 5, _end_address(end, heads, sectors), TABLE_NAME)
+                break
 
 
 def _geometry(mbr: bytes, entry: int) -> tuple[int, int]:
@@ -144,10 +147,15 @@ def _geometry(mbr: bytes, entry: int) -> tuple[int, int]:
     return mbr[entry + 5] + 1, mbr[entry + 6] & 0x3F
 
 
-def _end_address(mbr: bytes, entry: int, end: int) -> bytes:
-    heads, sectors = _geometry(mbr, entry)
-    cylinder = min((end - 1) // (heads * sectors), _LAST_CYLINDER)
-    return bytes([heads - 1, sectors | cylinder >> 2 & 0xC0, cylinder & 0xFF])
+def _end_address(end: int, heads: int, sectors: int) -> bytes:
+    """The last block of a partition as head, sector and cylinder; b"" if there is no such geometry."""
+    if not sectors:
+        return b""
+    cylinder, rest = divmod(end - 1, heads * sectors)
+    if cylinder > _LAST_CYLINDER:
+        cylinder, rest = _LAST_CYLINDER, heads * sectors - 1
+    head, sector = divmod(rest, sectors)
+    return bytes([head, (sector + 1) | cylinder >> 2 & 0xC0, cylinder & 0xFF])
 
 
 def _cylinder_bytes(mbr: bytes, file_size: int) -> int:
