@@ -329,3 +329,14 @@ def test_xorriso_reads_our_small_images(tmp_path: Path) -> None:
     assert "ISO loaded   : Rock_Ridge" in toc
     assert "Volume Id    : cluster-config" in toc
     assert "Creation Time: 2026010203040500" in toc
+
+
+def test_grub_reads_the_moved_file(live: Live, tmp_path: Path) -> None:
+    """GRUB's own file system driver, from the whole medium."""
+    path = customized(live, tmp_path, Customization(ignition=LARGE))
+    with Volume.open(path) as volume:
+        place = volume.find("images/ignition.img")
+        assert place is not None
+        content = volume.read(place.offset, place.length)
+    run("grub-fstest", path, "cp", "/images/ignition.img", tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == content
