@@ -12,6 +12,7 @@ import pytest
 
 from muster.errors import ExternalError
 from muster.image.base_image import obtain_base_image
+from muster.image.cache.records import PartRecord, save_record
 from muster.image.cache.store import Cache
 from muster.image.download.http import Timeouts, http_fetch
 from muster.image.progress import SILENT
@@ -174,6 +175,20 @@ def test_bad_bytes_of_an_earlier_run(
     web.ranges = True
     assert obtain(f"{web.url}/base.iso?sha256={SHA256}").path.read_bytes() == ISO
     assert "what an earlier run left was bad" in told.text
+
+
+def test_a_complete_part_is_used_only_with_a_hash(web: Web, obtain: Obtain, cache: Cache) -> None:
+    """A crash between the last byte and the rename; the file may have changed since."""
+    other = small_iso(seed=2)
+    for query, requests in (("", 1), (f"?sha256={hashlib.sha256(other).hexdigest()}", 0)):
+        part = cache.places.part(f"{web.url}/base.iso")
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(other)
+        save_record(part.with_suffix(".json"), PartRecord("x", '"old"', "", len(other)))
+        web.forget()
+        obtain(f"{web.url}/base.iso{query}")
+        assert len(web.requests) == requests
+        assert web.served_bytes == requests * len(ISO)
 
 
 def test_a_server_with_a_problem(web: Web, obtain: Obtain, waits: list[float]) -> None:

@@ -42,7 +42,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 def wait_until_kept(root: Path) -> None:
     """What the server has sent is on the disk soon, however little it is."""
     deadline = time.monotonic() + 20
-    while not any(path.stat().st_size for path in root.glob("parts/*.part")):
+    while not any(path.stat().st_size for path in root.glob("parts/[!.]*.part")):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from muster.errors import UserError
-from muster.image.cache.lock import find_free_lock, take_lock
+from muster.image.cache.lock import Lock, find_free_lock, take_lock
 from muster.image.cache.places import NOWHERE, find_cache_root
 from muster.image.cache.records import HashRecord, ImageRecord, find_record, find_time, save_record
 
@@ -80,6 +81,22 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     free.release(remove=True)
     free.release()
     assert not path.exists()
+
+
+def test_a_lock_whose_file_was_removed_is_taken_anew(tmp_path: Path) -> None:
+    path = tmp_path / "x.lock"
+    holder = find_free_lock(path)
+    assert holder is not None
+    waits = threading.Event()
+    got: list[Lock] = []
+    waiter = threading.Thread(target=lambda: got.append(take_lock(path, on_wait=lambda _: waits.set())))
+    waiter.start()
+    assert waits.wait(10)
+    holder.release(remove=True)
+    waiter.join(10)
+    assert got[0].waited
+    assert find_free_lock(path) is None, "others see that it is held"
+    got[0].release()
 
 
 def test_a_lock_is_shared(tmp_path: Path) -> None:
