@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from urllib.parse import unquote
 
 from muster.errors import UserError
+from muster.image.cache.hashes import stat_file
 from muster.image.cache.store import Cache
 from muster.image.download.http import Fetch
 from muster.image.progress import Progress
@@ -59,13 +60,14 @@ def _open_path(source: Source, remote: Remote) -> BaseImage:
     """A local file is used where it is, never copied; an unchanged one is not read again."""
     path = Path(source.location)
     _refuse_packed(path)
+    stat_file(path)
+    check_volume(path, source.shown)  # First: it costs nothing, and hashing a gigabyte does.
     hashed = remote.cache.hash_of(path, remote.progress)
     if source.sha256 and hashed.sha256 != source.sha256:
         raise UserError(
             f"{path} has the sha256 {hashed.sha256}, expected {source.sha256}",
             hint="get the image again, or correct the hash",
         )
-    check_volume(path, source.shown)
     remote.cache.hold(hashed.sha256)  # What was derived from it stays, too.
     return BaseImage(path.resolve(), hashed.sha256, hashed.size_bytes, source.shown)
 

@@ -177,6 +177,18 @@ def test_bad_bytes_of_an_earlier_run(
     assert "what an earlier run left was bad" in told.text
 
 
+def test_a_wrong_hash_after_a_new_beginning(web: Web, obtain: Obtain, cache: Cache) -> None:
+    """All bytes are of this run, so there is nothing to try again without."""
+    part = cache.places.part(f"{web.url}/base.iso")
+    part.parent.mkdir(parents=True)
+    part.write_bytes(ISO[:1000])
+    save_record(part.with_suffix(".json"), PartRecord("x", '"old"', "", len(ISO)))
+    with pytest.raises(ExternalError, match="has the sha256"):
+        obtain(f"{web.url}/base.iso?sha256={'0' * 64}")
+    assert len(web.requests) == 1
+    assert web.requests[0][1]["range"] == "bytes=1000-"
+
+
 def test_a_complete_part_is_used_only_with_a_hash(web: Web, obtain: Obtain, cache: Cache) -> None:
     """A crash between the last byte and the rename; the file may have changed since."""
     other = small_iso(seed=2)

@@ -83,7 +83,8 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_lock_whose_file_was_removed_is_taken_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_made_again", [False, True])
+def test_a_lock_whose_file_was_removed_is_taken_anew(tmp_path: Path, is_made_again: bool) -> None:
     path = tmp_path / "x.lock"
     holder = find_free_lock(path)
     assert holder is not None
@@ -92,7 +93,10 @@ def test_a_lock_whose_file_was_removed_is_taken_anew(tmp_path: Path) -> None:
     waiter = threading.Thread(target=lambda: got.append(take_lock(path, on_wait=lambda _: waits.set())))
     waiter.start()
     assert waits.wait(10)
-    holder.release(remove=True)
+    if is_made_again:
+        path.unlink()
+        path.touch()
+    holder.release(remove=not is_made_again)
     waiter.join(10)
     assert got[0].waited
     assert find_free_lock(path) is None, "others see that it is held"
