@@ -122,6 +122,17 @@ def test_manifests_and_state(site: Path) -> None:
     assert run("check", "--dir", site).status == 0
 
 
+def test_settings_that_manifests_cannot_carry(site: Path) -> None:
+    install = site / "install-config.yaml"
+    lines = len(install.read_text().splitlines())
+    with install.open("a") as file:
+        file.write("featureSet: TechPreviewNoUpgrade\n")
+        file.write("pki: {signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}}\n")
+    create = ("agent", "create", "cluster-manifests", "--dir", site)
+    assert f"pki (install-config.yaml:{lines + 2})" in run(*create).err
+    assert f'"pki (install-config.yaml:{lines + 2})"' in run(*create, "--output", "json").out
+
+
 def test_manifests_follow_their_inputs(site: Path) -> None:
     create = ("agent", "create", "cluster-manifests", "--dir", site)
     assert run(*create).status == 0

@@ -110,6 +110,11 @@ def note(message: str, *values: object) -> None:
     _logger.debug(message, *values)
 
 
+def warn(message: str, *values: object) -> None:
+    """Tell the user something that is no reason to stop."""
+    _logger.warning(message, *values)
+
+
 def note_problems(problems: Iterable[Problem]) -> None:
     """Remember what is wrong with a site, a line each."""
     for each in problems:

@@ -48,8 +48,8 @@ def _way_out(run: Run, problems: list[Problem]) -> str:
     return "mend what is listed above, then run the command again"
 
 
-def load_plan(run: Run) -> Plan:
-    """The plan of a valid site that describes a cluster."""
+def load_cluster(run: Run) -> tuple[Site, Plan]:
+    """A valid site that describes a cluster, and its plan."""
     found = load_valid_site(run)
     if found.image_based is not None:
         raise UserError(
@@ -61,7 +61,7 @@ def load_plan(run: Run) -> Plan:
             f"{run.directory} describes no cluster",
             hint="a plan needs install-config.yaml, or the manifests in cluster-manifests/",
         )
-    return resolve_site(found)
+    return found, resolve_site(found)
 
 
 def _show(run: Run, problems: list[Problem]) -> None:

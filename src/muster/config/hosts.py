@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from muster.config.document.bind import Binder
 from muster.config.network import read_network
@@ -11,6 +12,7 @@ from muster.model.agent_config import AgentConfig
 from muster.model.host import Host, Interface
 from muster.model.install_config import InstallConfig
 from muster.model.manifests import NMStateConfig
+from muster.model.manifests.nmstate_config import NMStateConfigSpec
 from muster.model.nmstate import InterfaceType, NMState
 from muster.model.nodes_config import NodesConfig
 from muster.model.platform.baremetal import BareMetalHost
@@ -18,6 +20,9 @@ from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items
 from muster.model.site import Manifests, SiteHost
 from muster.model.tree import Map, Node, to_plain
+
+_BOOT_CARD: Final = "boot"
+"""What a card is called of which only the MAC address is known."""
 
 
 def collect_hosts(
@@ -81,7 +86,7 @@ def _cards(host: BareMetalHost) -> list[Interface]:
                 found.append(_card(entry.name, entry.mac_address, entry.node, places))
     if not found and host.boot_mac_address:
         at = host.at("boot_mac_address")
-        found.append(_card("boot", host.boot_mac_address, at, {"mac_address": at}))
+        found.append(_card(_BOOT_CARD, host.boot_mac_address, at, {"mac_address": at}))
     return found
 
 
@@ -113,7 +118,15 @@ def _with_networks(
                 line = Place.of(spec.node).position[0]
                 file = spec.node.source.name
                 problems.append(problem("network-twice", Place.of_key(other), file=file, line=line))
-            places = {**found[index].places, "network_config": spec.at("config")}
-            found[index] = replace(found[index], network_config=spec.config, places=places)
+            found[index] = _with_network(found[index], spec)
         given.add(index)
     return found
+
+
+def _with_network(host: Host, spec: NMStateConfigSpec) -> Host:
+    """A host with the network of its cards; of a host that is known by one address alone, also the cards."""
+    places = {**host.places, "network_config": spec.at("config")}
+    if host.network_config is None and [card.name for card in host.interfaces] == [_BOOT_CARD]:
+        places["interfaces"] = spec.at("interfaces")
+        host = replace(host, interfaces=spec.interfaces)
+    return replace(host, network_config=spec.config, places=places)

@@ -127,6 +127,12 @@ def find(node: Node, path: tuple[str | int, ...]) -> Node:
     return node
 
 
+def words_of(path: tuple[str | int, ...]) -> str:
+    """A path as people write it: ``hosts[0].name``."""
+    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(parts).lstrip(".")
+
+
 def walk(node: Node, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Scalar]]:
     """Every scalar below a value, with its path."""
     match node:
