@@ -115,7 +115,7 @@ def _with_networks(
         else:
             other = found[index].network_config
             if other is not None and (spec.config is None or to_plain(other) != to_plain(spec.config)):
-                line = Place.of(spec.node).position[0]
+                line = Place.of(spec.node).line
                 file = spec.node.source.name
                 problems.append(problem("network-twice", Place.of_key(other), file=file, line=line))
             found[index] = _with_network(found[index], spec)

@@ -36,7 +36,7 @@ from muster.model.nodes_config import NodesConfig
 from muster.model.problem import Move, Place, Problem, problem
 from muster.model.schema import Model
 from muster.model.site import Environment, ExtraManifest, Manifests, Site
-from muster.model.tree import Map, Node, Scalar, Sequence, Source, is_null
+from muster.model.tree import Map, Node, Sequence, Source, is_null
 
 M = TypeVar("M", bound=Model)
 
@@ -181,7 +181,7 @@ class _Loader:
                 self.problems.append(problem("empty-file", Place(source), name=name))
             return None
         for extra in documents[1:]:
-            self.problems.append(problem("several-documents", _first_line(extra)))
+            self.problems.append(problem("several-documents", Place.start_of(extra)))
         return self._bind(model, documents[0])
 
     def _all(self, name: str, model: type[M]) -> Iterator[M]:
@@ -199,7 +199,7 @@ class _Loader:
     def _bind(self, model: type[M], document: Node) -> M | None:
         if not isinstance(document, Map):
             what = "a list" if isinstance(document, Sequence) else "a single value"
-            self.problems.append(problem("not-a-mapping", _first_line(document), found=what))
+            self.problems.append(problem("not-a-mapping", Place.start_of(document), found=what))
             return None
         lenient = bool(self.environment.invoker) and model is InstallConfig
         binder = Binder(lenient=lenient)
@@ -269,8 +269,3 @@ class _Loader:
 def _is_backup(name: str) -> bool:
     """Whether a file is a copy that Muster kept before it changed the original."""
     return ".bak" in PurePath(name).suffixes
-
-
-def _first_line(node: Node) -> Place:
-    end = node.end if isinstance(node, Scalar) else node.start + 1
-    return Place(node.source, node.start, end)

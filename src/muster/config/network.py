@@ -58,7 +58,7 @@ def read_network(node: Node, problems: list[Problem]) -> tuple[NMState | None, t
 
 
 def _not_a_mapping(node: Node) -> Problem:
-    at = Place(node.source, node.start, node.start + 1)
+    at = Place.start_of(node)
     if isinstance(node, Sequence):
         return problem(
             "network-not-a-mapping", at, found="a list", advice="remove the dash before its first key"
@@ -67,10 +67,7 @@ def _not_a_mapping(node: Node) -> Problem:
     marker = re.match(r"[|>][-+0-9]*", written)
     if marker is None:
         return problem(
-            "network-not-a-mapping",
-            Place.of(node),
-            found="a single value",
-            advice="write interfaces: below it",
+            "network-not-a-mapping", at, found="a single value", advice="write interfaces: below it"
         )
     # A block of text whose lines are the document: without the marker they are read as such.
     start = len(node.source.text[: node.start].rstrip(" "))

@@ -48,7 +48,9 @@ class Binder:
             if entry is None:
                 continue
             if entry.name in places:
-                self.report("duplicate-key", Place.of_key(child), key=key, first=_line_of(places[entry.name]))
+                self.report(
+                    "duplicate-key", Place.of_key(child), key=key, first=Place.of_key(places[entry.name]).line
+                )
                 continue
             places[entry.name] = child
             if is_null(child) or _says_nothing(entry, child):
@@ -220,8 +222,7 @@ class Binder:
             case _:
                 found = "a mapping"
         key = node.key.text if node.key else f"an entry of {listed}"
-        at = Place(node.source, node.start, node.end if isinstance(node, Scalar) else node.start + 1)
-        self.report("wrong-kind", at, key=key, expected=expected, found=found, edits=edits)
+        self.report("wrong-kind", Place.start_of(node), key=key, expected=expected, found=found, edits=edits)
 
 
 def _says_nothing(entry: Field, node: Node) -> bool:
@@ -246,10 +247,6 @@ def _judged_elsewhere(old: Field, known: Mapping[str, Field], places: Mapping[st
         return False
     new = known.get(inside)
     return new is not None and not is_null(places.get(new.name))
-
-
-def _line_of(node: Node) -> int:
-    return Place.of_key(node).position[0]
 
 
 def _shorten(text: str) -> str:

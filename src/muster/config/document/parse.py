@@ -176,7 +176,7 @@ class _Reader:
             return
         first = top.node.items.get(key.text)
         if first is not None:
-            line = Place.of_key(first).position[0]
+            line = Place.of_key(first).line
             self.problems.append(problem("duplicate-key", key, key=key.text, first=line))
             return
         node.key = key
@@ -212,7 +212,7 @@ _PROPERTIES: Final = re.compile(r"(?:[&!]\S*\s+)*")
 
 def _shown(place: Place, word: str) -> str:
     """A word of a line, unless the line may not be shown: a password can begin like an alias or a tag."""
-    return MASK if place.position[0] in masked_lines(place.source.text) else word
+    return MASK if place.line in masked_lines(place.source.text) else word
 
 
 def _skip_properties(node: Scalar) -> None:
@@ -266,7 +266,7 @@ def _syntax_problem(source: Source, error: yaml.MarkedYAMLError) -> Problem:
 
 
 def _advice(source: Source, place: Place, what: str) -> str:
-    line = source.line(place.position[0])
+    line = source.line(place.line)
     if "mapping values are not allowed" in what:
         return "put the value in quotes if it contains ': ', or check the indentation of this line"
     if "unexpected end of stream" in what:
