@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from muster.config.document import edit
 from muster.config.document.replaced import modern_edits, says_the_same
-from muster.config.spelling import closest
+from muster.config.spelling import closest, slip_of
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Field, Free, Items, Kind, Leaf, Model, Object, fields_of
 from muster.model.tree import Map, Node, Scalar, Sequence, is_null
@@ -202,6 +202,10 @@ class Binder:
 
     def _complain(self, kind: Leaf[Any], node: Scalar, listed: str, slug: str, /, **values: Any) -> None:
         repaired, unquoted = values.pop("repaired", None), values.pop("unquoted", None)
+        if slug == "not-a-choice":
+            choices = str(values["choices"]).split(", ")
+            repaired = repaired or slip_of(node.text, choices)
+            values |= _choice_words(repaired, closest(node.text, choices), values["choices"])
         edits: tuple[Edit, ...] = ()
         if repaired is not None:
             edits = edit.replace_scalar(node, repaired)
@@ -223,6 +227,15 @@ class Binder:
                 found = "a mapping"
         key = node.key.text if node.key else f"an entry of {listed}"
         self.report("wrong-kind", Place.start_of(node), key=key, expected=expected, found=found, edits=edits)
+
+
+def _choice_words(right: str | None, near: str | None, choices: str) -> dict[str, str]:
+    """What to say about a value that is none of its choices: the one that is meant, or all of them."""
+    if right is not None:
+        return {"hint": f"did you mean {right}?", "advice": f"write {right}; all values are: {choices}"}
+    if near is not None:
+        return {"hint": f"did you mean {near}?", "advice": f"write {near}, or another of: {choices}"}
+    return {"hint": f"it must be one of: {choices}", "advice": f"choose one of: {choices}"}
 
 
 def _says_nothing(entry: Field, node: Node) -> bool:

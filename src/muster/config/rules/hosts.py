@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from muster.config import derive
 from muster.config.document import edit
-from muster.config.links import server_ip
+from muster.config.links import misspelt_entries, server_ip
 from muster.config.networks import find_inner_network
 from muster.config.rules import management, rendezvous
 from muster.config.rules.machines import are_roles_known, cards, is_agent_based, is_bare_disk
@@ -142,6 +142,7 @@ def _not_in_network(host: SiteHost, names: dict[str, Node]) -> Iterator[Problem]
     entries = network.interface_names()
     # A port without an entry and without a card is reported itself, with the card's name as the right one.
     odd_ports = [each for each in known if each not in entries and each not in names]
+    odd_ports += misspelt_entries(network, names)
     free = [each for each in entries if each not in names]
     unknown = {name: at for name, at in names.items() if name not in known and not closest(name, odd_ports)}
     for name, at in unknown.items():
