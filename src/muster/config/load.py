@@ -180,6 +180,8 @@ class _Loader:
             if not found:
                 self.problems.append(problem("empty-file", Place(source), name=name))
             return None
+        if found and not isinstance(documents[0], Map):
+            return None  # The rest could not be read, so nobody knows what it is.
         for extra in documents[1:]:
             self.problems.append(problem("several-documents", Place.start_of(extra)))
         return self._bind(model, documents[0])
