@@ -18,10 +18,10 @@ def _masked_lines(source: Source) -> dict[int, str]:
 
 
 def excerpt(place: Place) -> list[str]:
-    """The offending line with a caret below it; empty when the file has no such line."""
+    """The offending line with a caret below it; empty when there is none, or the file as such is meant."""
     line, column = place.position
     written = place.source.line(line)
-    if not written.strip():
+    if not written.strip() or place.start == place.end == 0:
         return []
     shown = _masked_lines(place.source).get(line)
     if shown is None:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from muster.config.document import edit
+from muster.config.document.forms import as_mapping
 from muster.config.document.replaced import modern_edits, says_the_same
 from muster.config.spelling import closest, slip_of
 from muster.model.problem import Edit, Place, Problem, problem
@@ -143,9 +144,17 @@ class Binder:
                 continue
             written = places.get(entry.name)
             if written is None or is_null(written) or (isinstance(written, Scalar) and not written.text):
-                at = Place.of_key(written if written is not None else node)
-                example = f", for example {entry.example}" if entry.example else ""
-                self.report("missing-field", at, key=entry.key, example=example, doc=entry.doc)
+                what, action = ("is missing", "add") if written is None else ("has no value", "fill in")
+                example = f", for example {entry.key}: {entry.example}" if entry.example else ""
+                self.report(
+                    "missing-field",
+                    _place_of_gap(written, node),
+                    key=entry.key,
+                    what=what,
+                    action=action,
+                    example=example,
+                    doc=entry.doc,
+                )
 
     def _read(self, entry: Field, node: Node) -> Any:
         if entry.many:
@@ -185,7 +194,8 @@ class Binder:
                 return kind.parse(node, partial(self._complain, kind, node, listed))
             case Object():
                 if not isinstance(node, Map):
-                    self._wrong_kind(node, "a mapping (key: value)", listed=listed)
+                    advice, edits = as_mapping(kind.model, node)
+                    self._wrong_kind(node, "a mapping (key: value)", edits, listed, advice)
                     return None
                 return self.bind(kind.model, node, listed)
             case Free():
@@ -217,7 +227,9 @@ class Binder:
         values.setdefault("key", node.key.text if node.key else listed)
         self.report(slug, node, edits=edits, **values)
 
-    def _wrong_kind(self, node: Node, expected: str, edits: tuple[Edit, ...] = (), listed: str = "") -> None:
+    def _wrong_kind(
+        self, node: Node, expected: str, edits: tuple[Edit, ...] = (), listed: str = "", advice: str = ""
+    ) -> None:
         match node:
             case Scalar():
                 found = "a single value"
@@ -226,7 +238,18 @@ class Binder:
             case _:
                 found = "a mapping"
         key = node.key.text if node.key else f"an entry of {listed}"
-        self.report("wrong-kind", Place.start_of(node), key=key, expected=expected, found=found, edits=edits)
+        values = {"key": key, "expected": expected, "found": found}
+        advice = advice or f"write it as {expected}"
+        self.report("wrong-kind", Place.start_of(node), edits=edits, advice=advice, **values)
+
+
+def _place_of_gap(written: Node | None, node: Map) -> Place:
+    """Where a field belongs that says nothing: its key, else that of the mapping, else the whole file."""
+    if written is not None:
+        return Place.of_key(written)
+    start = node.source.text[: node.start]
+    is_file = node.key is None and node.source.position(node.start)[1] == 1 and "\n---" not in start
+    return Place(node.source) if is_file else Place.start_of(node.key or node)
 
 
 def _choice_words(right: str | None, near: str | None, choices: str) -> dict[str, str]:
