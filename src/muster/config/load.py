@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 from muster.config.document.bind import Binder
 from muster.config.document.folder import Folder, read_text
-from muster.config.document.layout import unwrap_spec
+from muster.config.document.layout import join_documents, unwrap_spec
 from muster.config.document.parse import parse_yaml
 from muster.config.formats.registries import parse_registries
 from muster.config.hosts import collect_hosts
@@ -182,9 +182,8 @@ class _Loader:
             return None
         if found and not isinstance(documents[0], Map):
             return None  # The rest could not be read, so nobody knows what it is.
-        for extra in documents[1:]:
-            self.problems.append(problem("several-documents", Place.start_of(extra)))
-        return self._bind(model, documents[0])
+        whole = join_documents(model, documents, self.problems)
+        return None if whole is None else self._bind(model, whole)
 
     def _all(self, name: str, model: type[M]) -> Iterator[M]:
         """Every document of a file."""

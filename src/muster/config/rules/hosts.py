@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from muster.config import derive
 from muster.config.document import edit
 from muster.config.links import misspelt_entries, server_ip
-from muster.config.networks import find_inner_network
+from muster.config.networks import InnerNetwork, find_inner_network
 from muster.config.rules import management, rendezvous
 from muster.config.rules.machines import are_roles_known, cards, is_agent_based, is_bare_disk
 from muster.config.rules.versions import check_version
@@ -31,6 +31,7 @@ _POOLS: Final = {
     Role.WORKER: "compute[].replicas",
 }
 _HCTL: Final = re.compile(r"[0-9]+:[0-9]+:[0-9]+:[0-9]+\Z")
+_MOST_SHOWN: Final = 5
 _BY_PATH: Final = "/dev/disk/by-path/"
 
 
@@ -213,7 +214,7 @@ def _device_name(value: str, at: Node) -> Iterator[Problem]:
 
 
 def check_time_servers(site: Site) -> Iterator[Problem]:
-    """Every time server is named once, and can be reached from the hosts."""
+    """Every time server is named once."""
     for servers in _time_servers(site):
         first: dict[str, Node] = {}
         for server, node in servers.located():
@@ -222,7 +223,6 @@ def check_time_servers(site: Site) -> Iterator[Problem]:
                 yield problem(
                     "ntp-twice", node, value=server, line=Place.of(before).line, edits=edit.remove_item(node)
                 )
-            yield from _inside_cluster(site, server, node, "time server")
 
 
 def _time_servers(site: Site) -> Iterator[Items[str]]:
@@ -237,26 +237,35 @@ def _time_servers(site: Site) -> Iterator[Items[str]]:
         yield platform.baremetal.additional_ntp_servers
 
 
-def check_name_servers(site: Site) -> Iterator[Problem]:
-    """Name servers can be reached from the hosts."""
-    for host in site.hosts:
-        for server, node in host.network.name_servers().located() if host.network else ():
-            yield from _inside_cluster(site, server, node, "name server")
-
-
-def _inside_cluster(site: Site, server: str, node: Node, what: str) -> Iterator[Problem]:
-    ip = server_ip(server)
-    inner = find_inner_network(ip, site) if ip else None
-    if inner is not None:
+def check_servers_outside(site: Site) -> Iterator[Problem]:
+    """Name servers and time servers are outside of the networks that exist only within the cluster."""
+    found: dict[InnerNetwork, dict[str, Node]] = {}
+    for what, server, node in _servers(site):
+        ip = server_ip(server)
+        inner = find_inner_network(ip, site) if ip else None
+        if inner is not None:
+            found.setdefault(inner, {}).setdefault(f"{what} {server}", node)
+    for inner, servers in found.items():
+        first, *others = servers
+        shown = ", ".join(f"{each} ({Place.of(servers[each]).where})" for each in others[:_MOST_SHOWN])
+        further = f" and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
         yield problem(
             "server-in-cluster-network",
-            node,
-            value=server,
-            what=what,
+            servers[first],
+            server=first,
+            more=f"; also inside: {shown}{further}" if others else "",
             name=inner.name,
             network=inner.cidr,
             choice=inner.choice,
         )
+
+
+def _servers(site: Site) -> Iterator[tuple[str, str, Node]]:
+    for servers in _time_servers(site):
+        yield from (("time server", server, node) for server, node in servers.located())
+    for host in site.hosts:
+        servers = host.network.name_servers() if host.network else Items()
+        yield from (("name server", server, node) for server, node in servers.located())
 
 
 def check_boot_artifacts(site: Site) -> Iterator[Problem]:
@@ -307,7 +316,7 @@ RULES: Final = (
     check_boot_mac,
     check_disks,
     check_time_servers,
-    check_name_servers,
+    check_servers_outside,
     check_boot_artifacts,
     *rendezvous.RULES,
     *management.RULES,
