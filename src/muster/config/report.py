@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from muster.config.spelling import plural
 from muster.model.catalogue import Severity
 from muster.model.problem import Place, Problem
 from muster.model.tree import Source
@@ -72,15 +73,11 @@ def render_count(problems: Iterable[Problem]) -> str:
     """How many errors and warnings there are, and how many of them --fix repairs."""
     found = list(problems)
     errors = sum(problem.severity is Severity.ERROR for problem in found)
-    text = f"{_plural(errors, 'error')}, {_plural(len(found) - errors, 'warning')}"
+    text = f"{plural(errors, 'error')}, {plural(len(found) - errors, 'warning')}"
     repairable = sum(bool(problem.edits) for problem in found)
     if repairable:
         text += f"; {repairable} can be repaired with --fix"
     return text
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def as_json(problem: Problem) -> dict[str, object]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Misspelt words: what was most likely meant, and whether that is certain enough to repair it."""
+"""Words: what a misspelt one most likely means, whether that is certain enough to repair it, and plurals."""
 
 from __future__ import annotations
 
@@ -53,3 +53,8 @@ def is_typo(word: str, right: str) -> bool:
 def _numbers(word: str) -> list[str]:
     """The numbers in a name, compared as texts: they may have more digits than Python converts."""
     return [number.lstrip("0") for number in re.findall("[0-9]+", word)]
+
+
+def plural(count: int, word: str) -> str:
+    """``1 host``, ``2 hosts``."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

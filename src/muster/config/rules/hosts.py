@@ -30,6 +30,12 @@ _POOLS: Final = {
     Role.ARBITER: "arbiter.replicas",
     Role.WORKER: "compute[].replicas",
 }
+_AGENTS: Final = {
+    Role.MASTER: "provisionRequirements.controlPlaneAgents",
+    Role.ARBITER: "provisionRequirements.arbiterAgents",
+    Role.WORKER: "provisionRequirements.workerAgents",
+}
+"""Where manifests say how many hosts of a role there are."""
 _HCTL: Final = re.compile(r"[0-9]+:[0-9]+:[0-9]+:[0-9]+\Z")
 _MOST_SHOWN: Final = 5
 _BY_PATH: Final = "/dev/disk/by-path/"
@@ -61,8 +67,8 @@ def check_host_count(site: Site) -> Iterator[Problem]:
         if len(of_role) > most:
             extra = of_role[most]
             at = extra.host.at("role") if extra.host.role is not None else Place.start_of(extra.host.node)
-            count = _count(len(of_role), role)
-            yield problem("too-many-hosts", at, count=count, field=_POOLS[role], most=most, host=extra.label)
+            count, field = _count(len(of_role), role), (_AGENTS if site.is_ztp else _POOLS)[role]
+            yield problem("too-many-hosts", at, count=count, field=field, most=most, host=extra.label)
     missing = {role: most - given.count(role) for role, most in wanted.items()}
     hosts = _hosts_node(site)
     if hosts is not None and all(count >= 0 for count in missing.values()):
