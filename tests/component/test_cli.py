@@ -182,6 +182,10 @@ def test_explain_and_schema() -> None:
     wrong = run("explain", "install-config.platfrom")
     assert wrong.status == 1
     assert "did you mean platform?" in wrong.err
+    assert "agent-config.rendezvousIP" in run("explain", "rendezvousIP").out
+    several = run("explain", "apiVIPs")
+    assert several.status == 1
+    assert "install-config.platform.vsphere.apiVIPs" in several.err
     assert json.loads(run("schema", "install-config").out)["title"] == "install-config.yaml"
     assert run("schema", "nothing").status == 1
 
@@ -210,6 +214,18 @@ def test_a_missing_directory(tmp_path: Path) -> None:
     assert result.status == 3
     assert "does not exist" in result.out
     assert run("check", "--dir", tmp_path).status == 3
+    assert "holds no site" in run("plan", "--dir", tmp_path / "nowhere").err
+
+
+def test_a_file_in_place_of_the_directory(site: Path) -> None:
+    result = run("check", "--dir", site / "install-config.yaml")
+    assert result.status == 1
+    assert f"--dir {site}" in result.err.splitlines()[1]
+
+
+def test_help_is_not_cut_short() -> None:
+    for group in ((), ("agent",), ("agent", "create")):
+        assert "..." not in run(*group, "--help").out.replace("[ARGS]...", "")
 
 
 def test_a_read_only_directory(site: Path) -> None:
@@ -239,6 +255,20 @@ def test_a_full_disk(site: Path) -> None:
     assert "Traceback" not in done.stderr
     assert not list(site.rglob("*.part"))
     assert not [path for path in site.rglob("cluster-manifests/*") if path.stat().st_size == 200]
+
+
+def test_interruption_while_muster_is_loaded() -> None:
+    """The interrupt comes out of the import of click, which takes its time."""
+    code = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'click': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "import runpy; runpy.run_module('muster.cli', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_interruption(site: Path) -> None:

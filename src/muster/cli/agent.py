@@ -65,7 +65,7 @@ def agent_config_template(directory: str | None, log_level: str | None, output_f
 def cluster_manifests(
     directory: str | None, log_level: str | None, output_format: str, *, force: bool
 ) -> None:
-    """Write the site as ZTP manifests: cluster-manifests/ and mirror/.
+    """Write the site as ZTP manifests. They go to cluster-manifests/ and mirror/.
 
     install-config.yaml and agent-config.yaml stay. Files that Muster did not write, or that were changed
     since, are not replaced without --force.

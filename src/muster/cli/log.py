@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from muster import __version__
+from muster.cli.build import build_words
 from muster.errors import ConfigError, MusterError
 from muster.redact import printable, redact, redact_arguments
 
@@ -88,7 +88,7 @@ def configure(level: str, site: Path | None, *, as_json: bool) -> None:
     if site is not None:
         _open_file(site / LOG_FILE)
     _logger.debug("muster %s", " ".join(redact_arguments(_state.arguments)))
-    _logger.debug("version %s", __version__)
+    _logger.debug("version %s", build_words())
 
 
 def _open_file(path: Path) -> None:

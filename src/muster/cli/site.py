@@ -34,12 +34,16 @@ def load_valid_site(run: Run) -> Site:
     if not is_valid(problems):
         _show(run, problems)
         raise ConfigError(
-            f"the files in {run.directory} do not hold: {render_count(problems)}",
+            f"{_what(run, found)}: {render_count(problems)}",
             hint=_way_out(run, problems),
         )
     if problems:
         click.echo(render_problems(problems), err=True)
     return found
+
+
+def _what(run: Run, found: Site) -> str:
+    return f"the files in {run.directory} do not hold" if found.sources else f"{run.directory} holds no site"
 
 
 def _way_out(run: Run, problems: list[Problem]) -> str:

@@ -234,7 +234,10 @@ class _Loader:
             reason = "a symbolic link points back at itself" if loop else (error.strerror or "").lower()
             what = f"cannot be listed: {reason}"
         at = Place(Source(sub or self.folder.label, ""))
-        self.problems.append(problem("site-not-found", at, path=at.source.name, what=what))
+        advice = "make it a directory that can be read, or move it away"
+        if not sub:
+            advice = "name the directory of a site with --dir; one to start from is in examples/"
+        self.problems.append(problem("site-not-found", at, path=at.source.name, what=what, advice=advice))
         return None
 
     def _look_alikes(self, names: list[str]) -> None:
