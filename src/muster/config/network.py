@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from typing import Final
 
 from muster_native import NmstateError, gen_conf
@@ -54,8 +54,7 @@ def read_network(node: Node, problems: list[Problem]) -> tuple[NMState | None, t
     try:
         keyfiles = gen_conf(json.dumps(to_plain(node)))
     except NmstateError as error:
-        problems.extend(_refusals(node, error))
-        return network, ()
+        return _mended(node, error, problems) or network, ()
     all_off = network.interfaces and not any(interface.is_up for interface in network.interfaces)
     if not keyfiles and not all_off:
         problems.append(problem("network-empty", Place.of_key(node)))
@@ -89,8 +88,11 @@ def _is_repeated(network: NMState, message: str) -> bool:
     )
 
 
-def _refusals(node: Map, error: NmstateError) -> Iterator[Problem]:
-    """All that nmstate refuses: it stops at the first mistake, so that one is mended or left out then."""
+def _mended(node: Map, error: NmstateError, problems: list[Problem]) -> NMState | None:
+    """The network that is meant, if all that nmstate refuses could be mended; that is reported.
+
+    nmstate stops at the first mistake, so each is mended or left out before the next one is looked for.
+    """
     rest, lessened = copied(node), list[Node]()
     for _ in range(_MOST_REFUSALS):
         assert isinstance(rest, Map)
@@ -98,9 +100,9 @@ def _refusals(node: Map, error: NmstateError) -> Iterator[Problem]:
         found = None
         if _is_news(rest, error, lessened) and not _is_repeated(network, error.message):
             found = _refusal(rest, network, error)
-            yield found
+            problems.append(found)
         if error.kind != "Parse" or not error.path:
-            return
+            break
         owner = find(rest, error.path[:-1])
         if not _mend(owner, error.path[-1], found):
             lessened.append(owner)
@@ -109,7 +111,8 @@ def _refusals(node: Map, error: NmstateError) -> Iterator[Problem]:
         except NmstateError as next_error:
             error = next_error
         else:
-            return
+            break
+    return None if lessened else Binder(partial=True).bind(NMState, rest)
 
 
 def _is_news(rest: Map, error: NmstateError, lessened: list[Node]) -> bool:

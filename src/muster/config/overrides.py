@@ -28,7 +28,7 @@ def _values(keys: str) -> dict[str, _Shape]:
 _POOL: Final = _values("name replicas hyperthreading")
 _ENDPOINT: Final = {"endpoint": _values("address port")}
 _VIPS: Final = _values("apiVIPs ingressVIPs")
-_KNOWN: Final[Mapping[str, _Shape]] = {
+KNOWN: Final[Mapping[str, _Shape]] = {
     **_values("fips cpuPartitioningMode additionalTrustBundlePolicy featureSet featureGates osImageStream"),
     "capabilities": _values("baselineCapabilitySet additionalEnabledCapabilities"),
     "networking": {
@@ -93,7 +93,7 @@ def overrides_of(plan: Plan) -> Overrides:
     if not is_known_type(plan):
         said["networking"] = networking_of(plan, plan.networks.type) | said.get("networking", {})
     left_out: list[Path] = []
-    body = _known_part(said, _KNOWN, (), left_out)
+    body = _known_part(said, KNOWN, (), left_out)
     assert isinstance(body, dict)
     body.pop("compute", None)  # Their number stands in provisionRequirements, and the rest is left out.
     return Overrides(body, tuple(left_out))

@@ -4,18 +4,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from muster.config.check import check_folder, is_valid
+from muster.config.describe import walk_fields
 from muster.config.document.folder import Directory, Memory
 from muster.config.document.parse import parse_yaml
 from muster.config.manifests import render_manifests
-from muster.config.overrides import overrides_of
+from muster.config.overrides import KNOWN, overrides_of
 from muster.config.report import render_problems
 from muster.config.resolve import resolve_site
+from muster.model.install_config import InstallConfig
 from muster.model.manifests.agent_cluster_install import OVERRIDES_ANNOTATION
 from muster.model.plan import Plan
 from muster.model.site import Environment
@@ -214,3 +217,14 @@ def test_hosts_of_install_config() -> None:
     first = disk.body["platform"]["baremetal"]["hosts"][0]
     assert set(first) == {"name", "role", "bootMACAddress", "bmc", "hardwareProfile"}
     assert disk.left_out == ["platform.baremetal.hosts[0].rootDeviceHints"]
+
+
+def test_only_fields_of_install_config_are_known() -> None:
+    fields = {name for name, _ in walk_fields(InstallConfig)}
+    assert set(paths_of(KNOWN)) <= fields
+
+
+def paths_of(shape: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    for key, below in shape.items():
+        yield f"{above}{key}"
+        yield from paths_of(below or {}, f"{above}{key}.")
