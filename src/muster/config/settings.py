@@ -61,7 +61,10 @@ _DEFAULTS: Final[Mapping[str, Plain]] = {
     "fips": False,
     "additionalTrustBundlePolicy": "Proxyonly",
     "featureSet": "",
+    "management": "MachineAPI",
+    "dnsRecordsType": "Internal",
 }
+"""Values that say what holds anyway, wherever their key stands."""
 
 
 def settings(site: Site, platform: str, note: Note) -> Mapping[str, Plain]:
@@ -69,8 +72,7 @@ def settings(site: Site, platform: str, note: Note) -> Mapping[str, Plain]:
     install = site.install
     assert install is not None
     written = dump(install, effective=True)
-    found: Body = {key: value for key, value in written.items() if key not in _PLANNED}
-    found = {key: value for key, value in found.items() if value != _DEFAULTS.get(key)}
+    found = _rest(written, _PLANNED)
     if found.get("osImageStream") in default_os_image_streams(derive.release_image(site)):
         del found["osImageStream"]
     networking = _rest(written.get("networking"), _PLANNED_NETWORKING)
@@ -146,4 +148,8 @@ def manifest_settings(site: Site) -> Mapping[str, Plain]:
 def _rest(value: Plain, planned: frozenset[str]) -> Body:
     if not isinstance(value, dict):
         return {}
-    return {key: each for key, each in value.items() if key not in planned and each not in ({}, [])}
+    return {
+        key: each
+        for key, each in value.items()
+        if key not in planned and each not in ({}, []) and (key not in _DEFAULTS or each != _DEFAULTS[key])
+    }

@@ -76,8 +76,15 @@ def test_keys_that_the_reader_refuses() -> None:
 
 
 def test_defaults_are_no_news() -> None:
-    case = Case("compact", fips=False, additionalTrustBundlePolicy="Proxyonly", osImageStream="rhel-9")
-    assert case.body == {}
+    case = Case(
+        "compact",
+        fips=False,
+        additionalTrustBundlePolicy="Proxyonly",
+        osImageStream="rhel-9",
+        controlPlane__management="MachineAPI",
+        platform__baremetal__dnsRecordsType="Internal",
+    )
+    assert (case.body, case.left_out) == ({}, [])
     assert case.plan == Case("compact").plan
     assert Case("compact", osImageStream="rhel-10").body == {"osImageStream": "rhel-10"}
 
