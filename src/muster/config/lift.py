@@ -196,7 +196,14 @@ def _lift_pools(
         lifted.put("arbiter", pool("arbiter", arbiters, "arbiter_agents", base.arbiter), at)
     start = base.compute[0] if base.compute else None
     compute = pool("worker", workers, "worker_agents", start)
-    lifted.put("compute", Items((compute,), (compute.node,)), at)
+    lifted.put("compute", Items((compute,), (compute.node,)), _list_of(compute.node, at))
+
+
+def _list_of(item: Node, at: Node) -> Sequence:
+    """A list that install-config.yaml has and manifests do not, at the place of what stands for it."""
+    made = Sequence(at.source, at.start, flow=False)
+    made.items, made.end, made.key = [item], at.end, at.key
+    return made
 
 
 def _platform(spec: AgentClusterInstallSpec, base: InstallConfig) -> Platform | None:

@@ -33,6 +33,8 @@ class Role(StrEnum):
 class RootDeviceHints(Model):
     """Which disk to install on. A disk has to match all hints that are given."""
 
+    alone = ("deviceName", "/dev/.+")
+
     device_name: str | None = value(
         TEXT,
         "Path of the disk: /dev/sda, or below /dev/disk/by-path/.",

@@ -18,6 +18,8 @@ _OF_KUBERNETES: Final = "Written by Kubernetes into objects that it holds; has n
 class Metadata(Model):
     """Name and labels of an object."""
 
+    alone = ("name", "[a-z0-9.-]+")
+
     name: str | None = value(
         TEXT, "Name of the object; in install-config.yaml the name of the cluster.", example="site1"
     )

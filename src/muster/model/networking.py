@@ -25,6 +25,8 @@ class ObservabilityPolicy(StrEnum):
 class MachineNetwork(Model):
     """A network that hosts have their addresses in."""
 
+    alone = ("cidr", "[0-9A-Fa-f.:]+/[0-9]+")
+
     cidr: Network | None = value(
         NETWORK, "Addresses of the hosts; the VIPs come from it too.", required=True, example="192.0.2.0/24"
     )
@@ -33,6 +35,8 @@ class MachineNetwork(Model):
 @dataclass(frozen=True, kw_only=True)
 class ClusterNetwork(Model):
     """A network that pods get their addresses from."""
+
+    alone = ("cidr", "[0-9A-Fa-f.:]+/[0-9]+")
 
     cidr: Network | None = value(
         NETWORK,

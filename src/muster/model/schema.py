@@ -129,6 +129,9 @@ class Model:
     open: ClassVar[bool] = False
     """Whether keys that the model does not describe are let pass (another parser checks them)."""
 
+    alone: ClassVar[tuple[str, str]] = ("", "")
+    """The field that a single value in place of the mapping means, and what that has to look like."""
+
     node: Node = field(default=NOWHERE, compare=False, repr=False)
     places: Mapping[str, Node] = field(default_factory=dict, compare=False, repr=False)
 

@@ -72,6 +72,8 @@ class DiskEncryptionMode(StrEnum):
 class ClusterNetworkEntry(Model):
     """A network that pods get their addresses from."""
 
+    alone = ("cidr", "[0-9A-Fa-f.:]+/[0-9]+")
+
     cidr: Network | None = value(
         NETWORK,
         "Addresses of the pods; no other network may overlap with it.",

@@ -15,6 +15,8 @@ from muster.model.values import TEXT, choice
 class Reference(Model):
     """An object in the same namespace, by its name."""
 
+    alone = ("name", "[a-z0-9.-]+")
+
     name: str | None = value(TEXT, "Name of the object.", example="site1")
 
 
