@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from muster.config.derive import host_counts
@@ -127,7 +126,7 @@ def _with_networks(
                 problems.append(problem("network-twice", Place.of_key(other), file=file, line=line))
             places = {**found[index].places, "network_config": spec.at("config")}
             cards = _named_cards(found[index].interfaces, spec.interfaces)
-            found[index] = replace(found[index], network_config=spec.config, interfaces=cards, places=places)
+            found[index] = found[index].but(network_config=spec.config, interfaces=cards, places=places)
         given.add(index)
     return found
 

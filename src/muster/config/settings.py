@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from muster.config import derive
@@ -94,7 +93,7 @@ def _platform(site: Site, name: str, note: Note) -> Body:
         case VSpherePlatform():
             section = settle_vsphere(section)
         case ExternalPlatform() if not section.cloud_controller_manager:
-            section = replace(section, cloud_controller_manager=None)
+            section = section.but(cloud_controller_manager=None)
         case _:
             pass
     return _rest(dump(section, effective=True), _PLANNED_PLATFORM)

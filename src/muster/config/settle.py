@@ -7,7 +7,6 @@ The installer converts them the same way, so that two ways of saying the same th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from posixpath import join
 from typing import Any, Final, TypeAlias
 
@@ -38,7 +37,7 @@ def settle_baremetal(platform: BareMetalPlatform, site: Site, note: Note) -> Bar
     A cluster that knows no management controller provisions nothing, whatever is written about that.
     """
     nothing: dict[str, Any] = dict.fromkeys((*_PROVISIONING, *_OLD_PROVISIONING))
-    bare = replace(platform, **nothing)
+    bare = platform.but(**nothing)
     if not any(host.host.bmc and dump(host.host.bmc) for host in site.hosts):
         return bare
     given = {name: getattr(platform, name) for name in _PROVISIONING}
@@ -50,7 +49,7 @@ def settle_baremetal(platform: BareMetalPlatform, site: Site, note: Note) -> Bar
         if given[name] is None:
             given[name] = value
             note(f"platform.baremetal.{keys[name]}", value, "not given; the default for hosts with a BMC")
-    return replace(bare, **given)
+    return bare.but(**given)
 
 
 def _provisioning_defaults(given: dict[str, Any], site: Site) -> dict[str, object]:
@@ -91,7 +90,7 @@ def settle_vsphere(platform: VSpherePlatform) -> VSpherePlatform:
         domains = [_completed(domain, platform) for domain in platform.failure_domains]
     replaced: dict[str, Any] = dict.fromkeys(_OLD_VSPHERE)
     placed = Items(tuple(_with_paths(domain) for domain in domains))
-    return replace(platform, vcenters=vcenters, failure_domains=placed, **replaced)
+    return platform.but(vcenters=vcenters, failure_domains=placed, **replaced)
 
 
 def _old_vcenters(platform: VSpherePlatform) -> Items[VCenter]:
@@ -131,8 +130,8 @@ def _old_domain(platform: VSpherePlatform, vcenter: VCenter) -> Iterable[Failure
 def _completed(domain: FailureDomain, platform: VSpherePlatform) -> FailureDomain:
     """A failure domain from the time when there was one vCenter, named elsewhere."""
     topology = domain.topology or Topology()
-    topology = replace(topology, datacenter=topology.datacenter or platform.datacenter)
-    return replace(domain, server=domain.server or platform.v_center, topology=topology)
+    topology = topology.but(datacenter=topology.datacenter or platform.datacenter)
+    return domain.but(server=domain.server or platform.v_center, topology=topology)
 
 
 def _with_paths(domain: FailureDomain) -> FailureDomain:
@@ -144,4 +143,4 @@ def _with_paths(domain: FailureDomain) -> FailureDomain:
         path = getattr(topology, name)
         if path and not path.startswith("/"):
             paths[name] = join("/", topology.datacenter, folder, path)
-    return replace(domain, topology=replace(topology, **paths)) if paths else domain
+    return domain.but(topology=topology.but(**paths)) if paths else domain
