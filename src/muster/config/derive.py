@@ -15,6 +15,7 @@ from muster.model.host import Role
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import MachinePool
 from muster.model.networking import ClusterNetwork, MachineNetwork, Networking
+from muster.model.pki import Curve, KeyAlgorithm, KeySpec
 from muster.model.platform.on_premises import LoadBalancerType
 from muster.model.release import default_release_image
 from muster.model.schema import Items, Model
@@ -34,6 +35,7 @@ DEFAULT_SERVICE_NETWORK: Final = ip_network("172.30.0.0/16")
 DEFAULT_NETWORK_TYPE: Final = "OVNKubernetes"
 DEFAULT_CONTROL_PLANE: Final = 3
 DEFAULT_WORKERS: Final = 3
+DEFAULT_RSA_BITS: Final = 2048
 
 
 def platform_name(install: InstallConfig | None) -> str | None:
@@ -234,3 +236,14 @@ def addresses(host: SiteHost) -> list[IP]:
 def is_default(items: Items[Network]) -> bool:
     """Whether networks were not written by the user but derived."""
     return all(node is NOWHERE for node in items.nodes)
+
+
+def signer_key(install: InstallConfig | None) -> KeySpec:
+    """The kind of key that the cluster's certificate authorities get."""
+    signers = install.pki.signer_certificates if install and install.pki else None
+    key = signers.key if signers else None
+    if key is None or key.algorithm is None:
+        return KeySpec()
+    if key.algorithm is KeyAlgorithm.RSA:
+        return KeySpec(KeyAlgorithm.RSA, bits=(key.rsa.key_size if key.rsa else None) or DEFAULT_RSA_BITS)
+    return KeySpec(KeyAlgorithm.ECDSA, curve=(key.ecdsa.curve if key.ecdsa else None) or Curve.P384)

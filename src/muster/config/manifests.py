@@ -215,14 +215,14 @@ def _cluster_image_set(plan: Plan) -> dict[str, Any]:
     return _object(plan, _HIVE, "ClusterImageSet", _image_set_name(plan), spec=spec)
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.CSafeDumper):
     """Writes texts of several lines as blocks, and repeated values out instead of as aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
 
 
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
     # PyYAML quotes by its own reading of YAML 1.1; in quotes all readers agree.
     doubtful = is_number(text) or text in ("y", "Y", "n", "N")
     style = "|" if "\n" in text else "'" if doubtful else None
