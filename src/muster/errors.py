@@ -3,7 +3,8 @@
 
     MusterError                 something went wrong that is not a bug in Muster
     ├── UserError               the caller asked for something that cannot be done as asked
-    │   └── ConfigError         the site's files do not hold; every problem was already reported
+    │   ├── ConfigError         the site's files do not hold; every problem was already reported
+    │   └── MediaError          a medium or base image that cannot be used
     ├── ExternalError           the world around us failed: disk full, permission, network
     └── Interrupted             the user pressed Ctrl-C, or the system asked us to stop
 
@@ -48,6 +49,10 @@ class ConfigError(UserError):
     """The site's files do not hold. The problems themselves were reported before this is raised."""
 
     status = ExitStatus.INVALID_CONFIG
+
+
+class MediaError(UserError):
+    """A medium or base image that cannot be used: not what it should be, damaged, or too small."""
 
 
 class ExternalError(MusterError):
