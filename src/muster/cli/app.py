@@ -54,6 +54,7 @@ VERBS: Final = {
     "check": ("check:check", "Find every mistake in a site's files, and repair the mechanical ones."),
     "plan": ("plan:plan", "Show what will be installed, and where every value comes from."),
     "agent": ("agent:agent", "Make media and manifests for an agent-based installation."),
+    "image-based": ("image_based:image_based", "Make media for an image-based installation."),
     "explain": ("explain:explain", "Explain a field of a file, or a rule by its id."),
     "schema": ("schema:schema", "Print the JSON Schema of a file, for editors."),
     "completion": ("completion:completion", "Print a shell completion script."),

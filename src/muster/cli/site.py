@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -40,6 +41,13 @@ def load_valid_site(run: Run) -> Site:
     if problems:
         click.echo(render_problems(problems), err=True)
     return found
+
+
+def require_files(run: Run, names: Sequence[str], hint: str) -> None:
+    """Files that a verb cannot do without; told before anything is judged as something else."""
+    missing = [name for name in names if not (run.directory / name).exists()]
+    if missing:
+        raise UserError(f"there is no {' and no '.join(missing)} in {run.directory}", hint=hint)
 
 
 def _way_out(run: Run, problems: list[Problem]) -> str:
