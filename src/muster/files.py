@@ -5,14 +5,21 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from muster.errors import ExternalError, cannot
+from muster.errors import ExternalError, UserError, cannot
+
+_PART: Final = re.compile(r"\..+\.[0-9a-f]{8}\.part\Z")
+_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
+"""What a file system without hard links says, such as that of a USB stick."""
 
 
 def save_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -61,7 +68,7 @@ def save_new_file(path: Path, data: bytes, *, mode: int = 0o644) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS):
+        if error.errno not in _NO_LINKS:
             raise cannot("write", path, error) from error
         # A file system without hard links, such as that of a USB stick.
         if os.path.lexists(path):
@@ -114,6 +121,24 @@ def new_folder(path: Path) -> Iterator[NewFolder]:
         raise cannot("write", path, error) from error
 
 
+def make_folder(path: Path) -> None:
+    """A folder, and those above it, if they are not there yet."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot("make", path, error) from error
+
+
+def remove_parts(path: Path) -> None:
+    """Remove what `new_folder` left behind when the machine, or we, ended without a warning.
+
+    Whoever calls it holds the lock of the folder.
+    """
+    for part in path.glob(".*.part"):
+        if _PART.match(part.name) and part.is_dir() and not part.is_symlink():
+            shutil.rmtree(part, ignore_errors=True)
+
+
 def remove_file(path: Path) -> None:
     """Remove a file whose content was saved elsewhere, or can be made again."""
     try:
@@ -123,17 +148,48 @@ def remove_file(path: Path) -> None:
 
 
 def back_up(path: Path) -> Path:
-    """Keep a copy of a file beside it, under a name that was free, with its mode."""
+    """Keep a file that is about to be replaced under a second name, one that was free."""
     number = 0
     while True:
         name = path.with_name(f"{path.name}.bak" if number == 0 else f"{path.name}.bak.{number}")
-        try:
-            data, mode = path.read_bytes(), path.stat().st_mode & 0o777
-        except OSError as error:
-            raise cannot("read", path, error) from error
-        if save_new_file(name, data, mode=mode):
+        if _keep_as(path, name):
             return name
         number += 1
+
+
+def _keep_as(path: Path, name: Path) -> bool:
+    """Give a file a second name, or a copy where there are no hard links; False when the name is taken."""
+    try:
+        os.link(path.resolve(), name)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise cannot("back up", path, error) from error
+        return save_new_file(name, path.read_bytes(), mode=path.stat().st_mode & 0o777)
+    return True
+
+
+@contextlib.contextmanager
+def lock_folder(path: Path) -> Iterator[None]:
+    """Be the only Muster that makes something in a folder. The lock ends with the process."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise cannot("open", path, error) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise UserError(
+            f"another muster is making something in {path}", hint="wait until it is done, then run this again"
+        ) from error
+    except OSError:
+        pass  # A file system without locks.
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _sync_folder(path: Path) -> None:

@@ -42,6 +42,8 @@ _PRIVATE_BODY: Final = re.compile(r"b3BlbnNzaC1rZXktdjE[\w+/=]*")
 _PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END|\Z)", re.DOTALL)
 _PRIVATE_BEGIN: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 _NOT_SECRET: Final = frozenset(("pullsecretref", "secretref", "secretname", "tokenref"))
+_QUERY: Final = re.compile(r"(\w+://[^\s?]+\?)\S+")
+"""A signed link carries its permission there."""
 _SECRET_FLAGS: Final = ("--key", "--master", "--password", "--token", "--pull-secret")
 
 
@@ -68,7 +70,7 @@ def printable(text: str) -> str:
 
 
 def redact_arguments(arguments: Sequence[str]) -> list[str]:
-    """A command line without the values of flags that take secrets."""
+    """A command line without the values of flags that take secrets, and without the queries of URLs."""
     shown: list[str] = []
     hide = False
     for argument in arguments:
@@ -80,7 +82,7 @@ def redact_arguments(arguments: Sequence[str]) -> list[str]:
             shown.append(f"{flag}={MASK}" if equals else flag)
             hide = not equals
         else:
-            shown.append(redact(argument))
+            shown.append(_QUERY.sub(rf"\1{MASK}", redact(argument)))
     return shown
 
 

@@ -21,6 +21,9 @@ from tests.component.muster import run
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 
+CACHE = ["cache list", "cache path", "cache prune", "cache verify"]
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A valid site of one's own."""
@@ -37,7 +40,7 @@ def test_version() -> None:
     assert json.loads(run("version", "--output", "json").out)["version"] == __version__
 
 
-@pytest.mark.parametrize("verb", [*VERBS, "agent create", "agent create cluster-manifests"])
+@pytest.mark.parametrize("verb", [*VERBS, "agent create", "agent create cluster-manifests", *CACHE])
 def test_every_help_has_an_example(verb: str) -> None:
     result = run(*verb.split(), "--help")
     assert result.status == 0

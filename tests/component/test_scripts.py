@@ -37,11 +37,11 @@ def put(machine: Path, files: tuple[File, ...]) -> None:
         path.write_bytes(file.data)
 
 
-def start(machine: Path, name: str) -> str:
+def start(machine: Path, name: str, *arguments: str) -> str:
     program = machine / f"{name}.sh"
     program.write_bytes(load_script(name))
     result = subprocess.run(
-        ["sh", str(program)],
+        ["sh", str(program), *arguments],
         env={"PATH": os.environ["PATH"], "MUSTER_ROOT": str(machine)},
         capture_output=True,
         text=True,
@@ -57,7 +57,7 @@ def profiles(machine: Path) -> dict[str, str]:
 
 def test_a_host_takes_its_own_profiles(machine: Path) -> None:
     plan = resolve(Directory(ROOT / "examples/compact-baremetal"))
-    put(machine, network_files(plan))
+    put(machine, network_files(plan.hosts))
     plug(machine, "ens3", plan.hosts[1].cards[0].mac_address.upper())
     said = start(machine, "network")
     assert "host1" in said
@@ -72,7 +72,7 @@ def test_a_host_takes_its_own_profiles(machine: Path) -> None:
 
 
 def test_no_match_is_said_on_the_console(machine: Path) -> None:
-    put(machine, network_files(resolve(Directory(ROOT / "examples/compact-baremetal"))))
+    put(machine, network_files(resolve(Directory(ROOT / "examples/compact-baremetal")).hosts))
     plug(machine, "ens3", "02:00:00:00:00:99")
     said = start(machine, "network")
     assert "no host of the site has a MAC address of this machine" in said
@@ -103,7 +103,7 @@ def test_swapped_names_come_out_right(machine: Path) -> None:
 
 def test_in_the_initrd_profiles_go_where_its_networkmanager_looks(machine: Path) -> None:
     plan = resolve(Directory(ROOT / "examples/compact-baremetal"))
-    put(machine, network_files(plan))
+    put(machine, network_files(plan.hosts))
     (machine / "etc/initrd-release").touch()
     plug(machine, "ens3", plan.hosts[0].cards[0].mac_address)
     start(machine, "network")
@@ -124,3 +124,68 @@ def test_the_name_of_any_card_will_do(machine: Path) -> None:
 def test_a_machine_without_a_name_keeps_its_own(machine: Path) -> None:
     assert "no name" in start(machine, "hostname")
     assert not (machine / "etc/hostname").exists()
+
+
+def pack(folder: Path, files: dict[str, str]) -> Path:
+    """A configuration medium."""
+    content, medium = folder / "content", folder / "medium"
+    medium.mkdir(parents=True)
+    for name, text in files.items():
+        (content / name).parent.mkdir(parents=True, exist_ok=True)
+        (content / name).write_text(text)
+        (content / name).chmod(0o640)
+    subprocess.run(
+        f"cd {content} && find . | cpio -o -H newc --quiet | gzip > {medium}/config.gz",
+        shell=True,
+        check=True,
+    )
+    return medium
+
+
+SITE = {"etc/assisted/rendezvous-host.env": "NODE_ZERO_IP=192.0.2.1\n", "etc/chrony.conf": "server a\n"}
+
+
+def test_a_configuration_medium_is_taken_once(machine: Path, tmp_path: Path) -> None:
+    (machine / "etc").chmod(0o711)
+    medium = pack(tmp_path / "one", SITE)
+    assert "has taken its configuration" in start(machine, "load-config", str(medium))
+    assert (machine / "etc/chrony.conf").read_text() == "server a\n"
+    assert (machine / "etc/chrony.conf").stat().st_mode & 0o777 == 0o640
+    assert (machine / "etc").stat().st_mode & 0o777 == 0o711
+    assert (machine / "etc/assisted/rendezvous-host.env").read_text() == SITE[
+        "etc/assisted/rendezvous-host.env"
+    ]
+    other = pack(tmp_path / "two", {**SITE, "etc/chrony.conf": "server b\n"})
+    assert "has its configuration already" in start(machine, "load-config", str(other))
+    assert (machine / "etc/chrony.conf").read_text() == "server a\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"etc/chrony.conf": "x"}, "names no rendezvous host"),
+        ({**SITE, "etc/assisted/manifests/cluster-image-set.yaml": "other"}, "is for another release"),
+    ],
+)
+def test_a_wrong_configuration_changes_nothing(
+    machine: Path, tmp_path: Path, files: dict[str, str], said: str
+) -> None:
+    own = machine / "etc/assisted/manifests/cluster-image-set.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("own")
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        start(machine, "load-config", str(pack(tmp_path / "one", files)))
+    assert said in caught.value.stderr
+    assert said in (machine / "etc/issue.d/60-muster-config-image.issue").read_text()
+    assert not (machine / "etc/chrony.conf").exists()
+    assert not (machine / "etc/assisted/rendezvous-host.env").exists()
+
+
+def test_a_damaged_configuration_changes_nothing(machine: Path, tmp_path: Path) -> None:
+    medium = pack(tmp_path / "one", SITE)
+    data = (medium / "config.gz").read_bytes()
+    (medium / "config.gz").write_bytes(data[: len(data) // 2])
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        start(machine, "load-config", str(medium))
+    assert "muster: the configuration on" in caught.value.stderr
+    assert not (machine / "etc/assisted/rendezvous-host.env").exists()

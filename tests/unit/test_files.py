@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.errors import ExternalError
-from muster.files import back_up, save_file, save_new_file
+from muster.errors import ExternalError, UserError
+from muster.files import back_up, lock_folder, save_file, save_new_file
 
 
 def test_save_replaces_as_a_whole(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_backups_take_a_free_name(tmp_path: Path) -> None:
     path.write_bytes(b"one")
     path.chmod(0o640)
     assert back_up(path).name == "f.bak"
-    path.write_bytes(b"two")
+    save_file(path, b"two", mode=0o640)
     assert back_up(path).name == "f.bak.1"
     assert (tmp_path / "f.bak").read_bytes() == b"one"
     assert (tmp_path / "f.bak.1").stat().st_mode & 0o777 == 0o640
@@ -59,3 +59,14 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"")
     with pytest.raises(ExternalError, match="cannot write"):
         save_file(tmp_path / "f" / "g", b"")
+
+
+def test_a_folder_has_one_maker_at_a_time(tmp_path: Path) -> None:
+    with (
+        lock_folder(tmp_path),
+        pytest.raises(UserError, match="another muster is making something"),
+        lock_folder(tmp_path),
+    ):
+        pass
+    with lock_folder(tmp_path):
+        pass

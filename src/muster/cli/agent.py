@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+from typing import Final
 
 import click
 
 from muster.cli import log, options, site
+from muster.cli.lazy import LazyGroup
 from muster.config.kinds import MANIFESTS_DIR
 from muster.config.manifests import render_manifests
 from muster.config.state import changed_files, load_state, save_state
@@ -21,7 +23,23 @@ def agent() -> None:
     """Make media and manifests for an agent-based installation."""
 
 
-@agent.group(epilog=options.examples("muster agent create agent-config-template --dir mysite"))
+_VERBS: Final = {
+    "image": ("agent_media:image", "Make the ISO that all hosts of the site boot."),
+    "pxe-files": ("agent_media:pxe_files", "Make the files for hosts that boot from the network."),
+    "config-image": ("agent_media:config_image", "Make the ISO that configures hosts of a generic image."),
+    "unconfigured-image": ("agent_media:unconfigured_image", "Make an ISO for hosts of any site."),
+    "unconfigured-ignition": (
+        "agent_media:unconfigured_ignition",
+        "Write the Ignition config of hosts that know no site yet.",
+    ),
+}
+
+
+@agent.group(
+    cls=LazyGroup,
+    verbs=_VERBS,
+    epilog=options.examples("muster agent create image --dir mysite --base-image live.iso"),
+)
 def create() -> None:
     """Create files in the site's directory. Inputs are never changed or removed."""
 

@@ -3,58 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from muster import __version__
 from muster.cli import options
-
-
-class LazyGroup(click.Group):
-    """A group whose commands are named, with their one-line help, and imported on use."""
-
-    def __init__(self, *args: Any, verbs: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._verbs = verbs
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*self._verbs, *super().list_commands(ctx)]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._verbs:
-            return super().get_command(ctx, cmd_name)
-        module, _, name = self._verbs[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(f"muster.cli.{module}"), name)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            from difflib import get_close_matches
-
-            close = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            if not close:
-                raise
-            message = f"there is no verb {args[0]!r}; did you mean {close[0]!r}?"
-            raise click.UsageError(message, ctx) from error
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self._verbs.items()])
-
+from muster.cli.lazy import LazyGroup
 
 VERBS: Final = {
     "check": ("check:check", "Find every mistake in a site's files, and repair the mechanical ones."),
     "plan": ("plan:plan", "Show what will be installed, and where every value comes from."),
     "agent": ("agent:agent", "Make media and manifests for an agent-based installation."),
     "image-based": ("image_based:image_based", "Make media for an image-based installation."),
+    "cache": ("cache:cache", "Show, verify and prune the images that are kept between runs."),
+    "media": ("media:media", "Look at finished media: content, checksums, secrets."),
     "explain": ("explain:explain", "Explain a field of a file, or a rule by its id."),
     "schema": ("schema:schema", "Print the JSON Schema of a file, for editors."),
     "completion": ("completion:completion", "Print a shell completion script."),

@@ -6,8 +6,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -18,7 +16,7 @@ from typing import Final
 
 import click
 
-from muster.cli import log, options, site
+from muster.cli import log, options, progress, site
 from muster.cli.options import Run
 from muster.config.check import is_valid
 from muster.config.fleet.fault import Fault, RowError, render_faults
@@ -29,13 +27,14 @@ from muster.config.fleet.weave import Loom, build_loom
 from muster.config.report import render_problems
 from muster.config.state import inputs_of
 from muster.errors import ConfigError, ExitStatus, UserError
+from muster.files import lock_folder, make_folder, remove_parts
 from muster.image.image_based.fleet import Fleet, Outcome, Status
+from muster.image.making import Manner
 
 CONFIG_FILES: Final = ("install-config.yaml", "image-based-config.yaml")
 CONFIG_HINT: Final = "a configuration ISO needs both; `muster image-based create config-template` writes one"
 _CHUNK: Final = 16
 _SHOWN: Final = 20
-_EVERY_S: Final = 5.0
 
 
 @click.command(
@@ -60,6 +59,7 @@ _EVERY_S: Final = 5.0
     is_flag=True,
     help="Sites have networks of their own: the same IP may occur twice.",
 )
+@click.option("--force", is_flag=True, help="Replace files that are not ours (a backup is kept).")
 def config_images(
     directory: str | None, log_level: str | None, output_format: str, table_path: Path, **more: object
 ) -> ExitStatus:
@@ -85,10 +85,14 @@ def config_images(
         raise UserError(f"{table.name} has no rows", hint="add a line for each site")
     _stop_if(run, _find_twins(loom, table, same_addresses=same))
     place = out if isinstance(out, Path) else table_path.parent / "sites"
-    fleet = Fleet(table, loom, place)
+    fleet = Fleet(table, loom, place, Manner(force=bool(more["force"])))
     report = Report(run, len(table))
-    for outcomes in _make_all(fleet, jobs if isinstance(jobs, int) else os.cpu_count() or 1):
-        report.add(outcomes)
+    make_folder(place)
+    with lock_folder(place), progress.bar("making sites", total=len(table), unit="sites") as advance:
+        remove_parts(place)
+        for outcomes in _make_all(fleet, jobs if isinstance(jobs, int) else os.cpu_count() or 1):
+            report.add(outcomes)
+            advance(len(outcomes))
     return report.finish(place)
 
 
@@ -176,18 +180,16 @@ def _make_chunk(chunk: range) -> list[Outcome]:
 
 @dataclass
 class Report:
-    """What became of the rows: progress while it goes on, and a summary at its end."""
+    """What became of the rows."""
 
     run: Run
     total: int
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Outcome] = field(default_factory=list)
     warnings: dict[str, tuple[int, str]] = field(default_factory=dict)
-    started: float = field(default_factory=time.monotonic)
-    told: float = field(default_factory=time.monotonic)
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
-        """Count, and tell how far it is now and then."""
+        """Count, and keep what has to be told."""
         for each in outcomes:
             self.counts[each.status] += 1
             if each.status is Status.FAILED:
@@ -196,20 +198,6 @@ class Report:
             for rule, text in each.warnings:
                 count, first = self.warnings.get(rule, (0, text))
                 self.warnings[rule] = (count + 1, first)
-        self._progress()
-
-    def _progress(self) -> None:
-        now, terminal = time.monotonic(), sys.stderr.isatty()
-        done = self.counts.total()
-        if now - self.told < (0.2 if terminal else _EVERY_S) and not (terminal and done == self.total):
-            return
-        self.told = now
-        rate = done / max(now - self.started, 1e-6)
-        left = (self.total - done) / rate
-        text = f"{done:,} of {self.total:,} sites, {rate:,.0f} per second, {left:,.0f} s left"
-        click.echo(f"\r{text:<70}" if terminal else text, err=True, nl=not terminal)
-        if terminal and done == self.total:
-            click.echo("\r" + " " * 70 + "\r", err=True, nl=False)
 
     def finish(self, out: Path) -> ExitStatus:
         """The summary."""

@@ -3,31 +3,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from muster import __version__
-from muster.cli import log, options, site
+from muster.cli import base_image as base_images
+from muster.cli import options, progress, site
 from muster.cli.fleet import CONFIG_FILES, CONFIG_HINT, config_images
-from muster.cli.options import Run
+from muster.cli.medium import media_options, read_text, tell
+from muster.cli.options import BaseImageFlags, Run
 from muster.config.resolve_image_based import resolve_configuration, resolve_installation
-from muster.config.state import Record, State, changed_files, foreign_files, load_state, save_state
 from muster.config.template import IMAGE_BASED_CONFIG_TEMPLATE, IMAGE_BASED_INSTALLATION_TEMPLATE
 from muster.errors import UserError, cannot
-from muster.files import back_up, save_file, save_new_file
+from muster.files import save_new_file
 from muster.image.ignition.model import render_tree
+from muster.image.image_based.image import ISO_NAME, build_installation_image
 from muster.image.image_based.installation import POST_SCRIPT, installation_tree
 from muster.image.image_based.media import CONFIG_ISO, build_config_media
-from muster.image.kept import find_secrets, load_secrets
-from muster.image.secrets import SiteSecrets, check_spec, dump_secrets, make_secrets
-from muster.model.pki import KeySpec
-from muster.model.site import Site
+from muster.image.iso.volume import Volume
+from muster.image.making import Making, Manner, digest_inputs, start_making
+from muster.image.product import Source
 
 IGNITION: Final = "rhcos-ibi.ign"
 
@@ -77,35 +75,55 @@ def _save_template(run: Run, name: str, text: str) -> None:
 
 
 @create.command(
-    "image", epilog=options.examples("muster image-based create image --dir factory --ignition-only")
+    "image",
+    epilog=options.examples(
+        "muster image-based create image --dir factory --base-image rhcos-live.iso",
+        "muster image-based create image --dir factory --ignition-only",
+    ),
 )
 @options.site_options
+@media_options
+@options.base_image
 @click.option("--ignition-only", is_flag=True, help=f"Write the Ignition config alone, as {IGNITION}.")
-def image(directory: str | None, log_level: str | None, output_format: str, *, ignition_only: bool) -> None:
-    """Make the live system that writes a seed to the disk of its machine.
+def image(
+    directory: str | None, log_level: str | None, output_format: str, base_image: BaseImageFlags, **more: Any
+) -> None:
+    """Make the ISO that writes a seed to the disk of its machine.
 
     Reads image-based-installation-config.yaml, and post.sh beside it, which is run when the seed is on the
-    disk.
+    disk. Writes rhcos-ibi.iso with its checksum and bill of materials.
     """
     run = options.begin(directory, log_level, output_format)
     hint = "`muster image-based create image-config-template` writes one to start from"
     site.require_files(run, ("image-based-installation-config.yaml",), hint)
     found = site.load_valid_site(run)
-    tree, replaced = installation_tree(resolve_installation(found), _post_script(run.directory))
-    log.note("replaced by ignitionConfigOverride: %s", replaced)
-    if not ignition_only:
-        raise UserError(
-            "this version of Muster cannot put the Ignition config into a base image yet",
-            hint=f"use --ignition-only, and embed {IGNITION} with `coreos-installer iso ignition embed`",
-        )
-    path = run.directory / IGNITION
-    save_file(path, render_tree(tree), mode=0o600)
-    if run.as_json:
-        click.echo(json.dumps({"created": [str(path)], "replaced": list(replaced)}, indent=2))
-    else:
-        click.echo(
-            "\n".join([f"{path} written", *(f"ignitionConfigOverride replaced {each}" for each in replaced)])
-        )
+    plan = resolve_installation(found)
+    tree, replaced = installation_tree(plan, _post_script(run.directory))
+    manner: Manner = more["manner"]
+    name = IGNITION if more["ignition_only"] else ISO_NAME
+    lines = [f"ignitionConfigOverride replaced {place}" for place in replaced]
+    with start_making(run.directory, name, manner) as making:
+        inputs = digest_inputs(found, None, {"post.sh": _post_script(run.directory).decode("latin-1")})
+        if name == IGNITION:
+            _make_ignition(making, inputs, render_tree(tree))
+        else:
+            with base_images.open_cache(base_image.cache_dir) as cache:
+                trusted = [plan.trust_bundle] if plan.trust_bundle else []
+                base = base_images.obtain(base_image, cache, trusted)
+                signer = read_text(manner.sign_key)
+                if not making.is_current({**inputs, "the base image": base.sha256, "--sign-key": signer}):
+                    with Volume.open(base.path) as volume:
+                        source = Source(base, volume, cache)
+                        build_installation_image(making, source, plan, render_tree(tree), progress)
+                    making.finish()
+        tell(run, making, lines, replaced=list(replaced))
+
+
+def _make_ignition(making: Making, inputs: Mapping[str, str], data: bytes) -> None:
+    if not making.is_current(inputs):
+        making.begin(None, (IGNITION,))
+        making.save(IGNITION, data)
+        making.finish()
 
 
 def _post_script(directory: Path) -> bytes:
@@ -146,74 +164,15 @@ def config_image(
     site.require_files(run, CONFIG_FILES, CONFIG_HINT)
     found = site.load_valid_site(run)
     plan = resolve_configuration(found)
-    state = load_state(run.directory)
-    secrets = _settle_secrets(state, run.directory, secrets_of, plan.signer_key)
-    inputs = _inputs(found, secrets)
-    record = state.media.get(CONFIG_ISO)
-    changes = list(record.changes(run.directory, inputs)) if record else []
-    if record is not None and not changes:
-        _tell(run, [], changes, [])
-        return
-    files = build_config_media(plan, secrets)
-    foreign = foreign_files(run.directory, record, files)
-    if foreign and not force:
-        raise UserError(
-            f"not written by Muster, or changed since: {', '.join(foreign)}",
-            hint="move them away, or replace them with --force (a backup is kept)",
-        )
-    backups = [str(back_up(run.directory / name)) for name in foreign]
-    written = _save(run.directory, state, files, secrets, inputs)
-    _tell(run, written, changes, backups)
-
-
-def _settle_secrets(state: State, directory: Path, secrets_of: Path | None, spec: KeySpec) -> SiteSecrets:
-    """The secrets that are named, or kept, or new ones."""
-    if secrets_of is not None:
-        secrets: SiteSecrets | None = load_secrets(secrets_of)
-    else:
-        secrets = find_secrets(state, directory)
-    if secrets is None:
-        return make_secrets(os.urandom, datetime.now(UTC), spec)
-    check_spec(secrets, spec, str(secrets_of or directory))
-    return secrets
-
-
-def _inputs(found: Site, secrets: SiteSecrets) -> dict[str, str]:
-    """Digests of all that decides the bytes, by a name for people."""
-    texts = {source.name: source.text for source in found.sources}
-    texts["the secrets"] = json.dumps(dump_secrets(secrets), sort_keys=True)
-    texts["the version of Muster"] = __version__
-    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-
-
-def _save(
-    directory: Path, state: State, files: dict[str, bytes], secrets: SiteSecrets, inputs: dict[str, str]
-) -> list[str]:
-    """Write what changed. The secrets are kept first: an ISO without them could not be made again."""
-    if state.secrets != dump_secrets(secrets):
-        state = State(state.outputs, dump_secrets(secrets), state.media)
-        save_state(directory, state)
-    written = changed_files(directory, files)
-    for name in written:
-        save_file(directory / name, files[name], mode=0o600)
-    save_state(directory, state.with_medium(CONFIG_ISO, Record.of(directory, inputs, files)))
-    return written
-
-
-def _tell(run: Run, written: list[str], changes: list[str], backups: list[str]) -> None:
-    log.note("written: %s; because: %s; backups: %s", written, changes, backups)
-    if run.as_json:
-        body = {"created": written, "changes": changes, "backups": backups}
-        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
-        return
-    path, why = run.directory / CONFIG_ISO, "; ".join(changes)
-    if written:
-        lines = [f"{run.directory / name} written" for name in written]
-        click.echo("\n".join([f"made anew: {why}", *lines] if why else lines))
-    else:
-        click.echo(
-            f"{path} stays as it is, although {why}" if why else f"nothing has changed: {path} is up to date"
-        )
+    with start_making(run.directory, CONFIG_ISO, Manner(secrets_of, force=force)) as making:
+        secrets = making.settle_secrets(plan.signer_key)
+        if not making.is_current(digest_inputs(found, secrets, {})):
+            files = build_config_media(plan, secrets)
+            making.begin(secrets, tuple(files))
+            for name, data in files.items():
+                making.save(name, data)
+            making.finish()
+        tell(run, making, ["next: attach it to the machine that has the seed on its disk"])
 
 
 create.add_command(config_images)

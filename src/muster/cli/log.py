@@ -7,7 +7,8 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
@@ -50,6 +51,14 @@ class _Redacting(logging.Formatter):
         return "\n".join(f"{record.levelname:<7} {line}" for line in message.splitlines())
 
 
+class _Terminal(logging.StreamHandler[TextIO]):
+    """Where people read; a line that is being redrawn there steps aside for a message."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with _state.aside():
+            super().emit(record)
+
+
 class _LogFile(logging.StreamHandler[TextIO]):
     """A log that cannot be written any more, because the disk is full, is given up without a word."""
 
@@ -63,6 +72,8 @@ class _State:
     arguments: Sequence[str] = ()
     as_json = False
     directory: Path | None = None
+    level = logging.INFO
+    aside: Callable[[], AbstractContextManager[None]] = staticmethod(nullcontext)
 
 
 _state = _State()
@@ -71,10 +82,11 @@ _state = _State()
 def start(arguments: Sequence[str]) -> None:
     """Begin a run: messages go to the terminal until a verb names the site's directory."""
     _state.arguments, _state.as_json, _state.directory = arguments, False, None
+    _state.level, _state.aside = logging.INFO, nullcontext
     _logger.handlers.clear()
     _logger.setLevel(logging.DEBUG)
     _logger.propagate = False
-    terminal = logging.StreamHandler(sys.stderr)
+    terminal = _Terminal(sys.stderr)
     terminal.setLevel(logging.INFO)
     terminal.setFormatter(_Redacting(dated=False))
     _logger.addHandler(terminal)
@@ -82,7 +94,7 @@ def start(arguments: Sequence[str]) -> None:
 
 def configure(level: str, site: Path | None, *, as_json: bool) -> None:
     """Set the terminal's level, and keep a log in the site's directory when there is one."""
-    _state.as_json, _state.directory = as_json, site
+    _state.as_json, _state.directory, _state.level = as_json, site, LEVELS[level]
     for handler in _logger.handlers:
         handler.setLevel(LEVELS[level])
     if site is not None:
@@ -110,10 +122,25 @@ def note(message: str, *values: object) -> None:
     _logger.debug(message, *values)
 
 
+def say(message: str, *values: object) -> None:
+    """Tell something to people, and to the log."""
+    _logger.info(message, *values)
+
+
 def note_problems(problems: Iterable[Problem]) -> None:
     """Remember what is wrong with a site, a line each."""
     for each in problems:
         note("%s: %s %s: %s", each.place, each.severity, each.rule.id, each.message)
+
+
+def is_quiet() -> bool:
+    """Whether nobody wants to see how far we are: a script reads, or only problems are asked for."""
+    return _state.as_json or _state.level > logging.INFO
+
+
+def make_way(aside: Callable[[], AbstractContextManager[None]]) -> None:
+    """Have messages to the terminal written within this context."""
+    _state.aside = aside
 
 
 def directory() -> Path | None:

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from muster.cli import log
 from muster.errors import UserError
 
+OS_IMAGE_OVERRIDE: Final = "OPENSHIFT_INSTALL_OS_IMAGE_OVERRIDE"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -32,6 +35,18 @@ class Run:
     as_json: bool
 
 
+@dataclass(frozen=True)
+class BaseImageFlags:
+    """What was said about the base image."""
+
+    source: str | None = None
+    sha256: str = ""
+    cache_dir: str | None = None
+    ca_bundle: Path | None = None
+    is_overridden: bool = False
+    """Whether the source comes from the environment, where it is easily forgotten."""
+
+
 directory = click.option(
     "--dir",
     "directory",
@@ -46,6 +61,55 @@ output = click.option(
     "--output", "-o", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True,
     help="Text for people or JSON for scripts.",
 )  # fmt: skip
+
+
+yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+cache_dir = click.option(
+    "--cache-dir", metavar="DIR", envvar="MUSTER_CACHE", type=click.Path(),
+    help="Where images are kept between runs; also MUSTER_CACHE.  [default: ~/.cache/muster]",
+)  # fmt: skip
+_BASE_IMAGE: Final = (
+    click.option(
+        "--base-image", metavar="SOURCE",
+        help=f"Live ISO to start from: a path, or a URL, best with ?sha256=HEX; also {OS_IMAGE_OVERRIDE}.",
+    ),
+    click.option(
+        "--base-image-sha256", metavar="HEX", default="",
+        help="What the base image has to hash to, compressed or not.",
+    ),
+    cache_dir,
+    click.option(
+        "--ca-bundle", metavar="FILE", type=click.Path(path_type=Path),
+        help="Certificates (PEM) to trust for the download, besides those of the system.",
+    ),
+)  # fmt: skip
+
+
+def base_image(command: F) -> F:
+    """--base-image and what belongs to it; the command is given them as `base_image`, a BaseImageFlags."""
+
+    @wraps(command)
+    def gathered(
+        *args: Any,
+        base_image: str | None,
+        base_image_sha256: str,
+        cache_dir: str | None,
+        ca_bundle: Path | None,
+        **kwargs: Any,
+    ) -> Any:
+        override = os.environ.get(OS_IMAGE_OVERRIDE) if base_image is None else None
+        flags = BaseImageFlags(
+            base_image if base_image is not None else override,
+            base_image_sha256,
+            cache_dir,
+            ca_bundle,
+            is_overridden=bool(override),
+        )
+        return command(*args, base_image=flags, **kwargs)
+
+    for option in reversed(_BASE_IMAGE):
+        gathered = option(gathered)
+    return gathered  # type: ignore[return-value]
 
 
 def site_options(command: F) -> F:

@@ -28,9 +28,11 @@ def environment() -> Environment:
     return replace(Environment.of(os.environ), today=datetime.now(UTC).date())
 
 
-def load_valid_site(run: Run) -> Site:
+def load_valid_site(run: Run, *, may_be_empty: bool = False) -> Site:
     """The site, if nothing but warnings was found; these go to standard error."""
     found, problems = check_folder(inputs_of(run.directory), environment())
+    if may_be_empty:
+        problems = [each for each in problems if each.rule.slug != "no-site-files"]
     log.note_problems(problems)
     if not is_valid(problems):
         _show(run, problems)
@@ -56,8 +58,8 @@ def _way_out(run: Run, problems: list[Problem]) -> str:
     return "mend what is listed above, then run the command again"
 
 
-def load_plan(run: Run) -> Plan:
-    """The plan of a valid site that describes a cluster."""
+def load_cluster(run: Run) -> Site:
+    """A valid site that describes a cluster with its hosts."""
     found = load_valid_site(run)
     if found.image_based is not None:
         raise UserError(
@@ -69,7 +71,12 @@ def load_plan(run: Run) -> Plan:
             f"{run.directory} describes no cluster",
             hint="a plan needs install-config.yaml, or the manifests in cluster-manifests/",
         )
-    return resolve_site(found)
+    return found
+
+
+def load_plan(run: Run) -> Plan:
+    """The plan of a valid site that describes a cluster."""
+    return resolve_site(load_cluster(run))
 
 
 def _show(run: Run, problems: list[Problem]) -> None:

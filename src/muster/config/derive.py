@@ -112,6 +112,30 @@ def machine_networks(networking: Networking | None) -> Items[Network]:
     return Items((DEFAULT_MACHINE_NETWORK,))
 
 
+def settled_machine_networks(site: Site) -> Items[Network]:
+    """The networks that the hosts stand in, as far as files tell.
+
+    Manifests may leave them out: the service then takes those that the hosts and VIPs turn out to be in.
+    """
+    networks = machine_networks(site.install.networking if site.install else None)
+    return Items() if site.is_lifted and is_default(networks) else networks
+
+
+def likely_machine_networks(site: Site) -> Items[Network]:
+    """Those networks, or the ones that static addresses of the hosts share with the VIPs or the meeting."""
+    known = settled_machine_networks(site)
+    if known:
+        return known
+    described = [host.network for host in site.hosts if host.network]
+    own = [entry.network for network in described for _, entry in network.address_entries()]
+    found, meeting = vips(site.install), rendezvous(site)
+    for ips in ((*found.api, *found.ingress), (meeting.ip,) if meeting else ()):
+        near = dict.fromkeys(net for ip in ips for net in own if net is not None and ip in net)
+        if near:
+            return Items(tuple(near))
+    return Items()
+
+
 def cluster_networks(networking: Networking | None) -> Items[Network]:
     """The networks that pods get addresses from."""
     if networking and networking.cluster_network:
@@ -212,20 +236,24 @@ class Rendezvous:
 
 
 def rendezvous(site: Site) -> Rendezvous | None:
-    """The host that is named, or the first that can be."""
+    """The host that is named, or the first that can be: rather one with an address in a machine network."""
     if site.agent is not None and site.agent.rendezvous_ip is not None:
         ip = site.agent.rendezvous_ip
         owner = next((host for host in site.hosts if ip in addresses(host)), None)
         return Rendezvous(ip, site.agent.at("rendezvous_ip"), "rendezvousIP names it", owner)
-    for wanted, reason in (
-        ((Role.MASTER, Role.ARBITER), "it has the first static address of a host with a control-plane role"),
-        ((None,), "it has the first static address of a host without a role"),
-    ):
-        for host in site.hosts:
-            if host.host.role in wanted and host.network is not None:
-                for _, ip, _, node in host.network.addresses():
-                    return Rendezvous(ip, node, reason, host)
-    return None
+    networks = settled_machine_networks(site)
+    found = [
+        Rendezvous(address.ip, address.node, f"it has the first static address {words}", host)
+        for wanted, words in (
+            ((Role.MASTER, Role.ARBITER), "of a host with a control-plane role"),
+            ((None,), "of a host without a role"),
+        )
+        for host in site.hosts
+        if host.host.role in wanted and host.network is not None
+        for address in host.network.addresses()
+    ]
+    inside = (each for each in found if any(each.ip in network for network in networks))
+    return next(inside, found[0] if found else None)
 
 
 def addresses(host: SiteHost) -> list[IP]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from muster.config.derive import host_counts
 from muster.config.document.bind import Binder
 from muster.config.network import read_network
 from muster.model.agent_config import AgentConfig
@@ -35,7 +36,8 @@ def collect_hosts(
     elif baremetal and not hosts:
         hosts = [_from_baremetal(host) for host in baremetal.hosts]
     if manifests is not None:
-        hosts = _with_networks(hosts, manifests.nmstate_configs, problems)
+        free = host_counts(install).total - len(hosts) if hosts else len(manifests.nmstate_configs)
+        hosts = _with_networks(hosts, manifests.nmstate_configs, free, problems)
     if nodes is not None and hosts:
         for host in nodes.hosts:
             if host.network_config is not None:
@@ -90,9 +92,9 @@ def _card(name: str, mac_address: str, node: Node, places: dict[str, Node]) -> I
 
 
 def _with_networks(
-    hosts: list[Host], configs: tuple[NMStateConfig, ...], problems: list[Problem]
+    hosts: list[Host], configs: tuple[NMStateConfig, ...], free: int, problems: list[Problem]
 ) -> list[Host]:
-    """Add what nmstateconfig.yaml says to the hosts with the same cards, or make hosts of it."""
+    """Add what nmstateconfig.yaml says to the hosts with the same cards, or make hosts of it if they fit."""
     found = list(hosts)
     owners = {card.mac_address: index for index, host in enumerate(hosts) for card in host.interfaces}
     given: set[int] = set()
@@ -101,6 +103,12 @@ def _with_networks(
             continue
         macs = [card.mac_address for card in spec.interfaces if card.mac_address]
         index = next((owners[mac] for mac in macs if mac in owners), None)
+        if index is None and hosts and macs and len(found) - len(hosts) >= free:
+            at = Place.of_key(spec.at("interfaces"))
+            problems.append(problem("network-without-host", at, macs=", ".join(macs)))
+            if spec.config is not None:
+                read_network(spec.config, problems)
+            continue
         if index is None or index in given:
             # A second document for the same card is a host of its own: the rules tell that they collide.
             index = len(found)
@@ -114,6 +122,19 @@ def _with_networks(
                 file = spec.node.source.name
                 problems.append(problem("network-twice", Place.of_key(other), file=file, line=line))
             places = {**found[index].places, "network_config": spec.at("config")}
-            found[index] = replace(found[index], network_config=spec.config, places=places)
+            cards = _named_cards(found[index].interfaces, spec.interfaces)
+            found[index] = replace(found[index], network_config=spec.config, interfaces=cards, places=places)
         given.add(index)
     return found
+
+
+def _named_cards(listed: Items[Interface], described: Items[Interface]) -> Items[Interface]:
+    """The cards of a host, by the names that the file with its network gives to them."""
+    rest = dict(enumerate(described))
+    cards = []
+    for card in listed:
+        same = (at for at, each in rest.items() if each.mac_address == card.mac_address)
+        at = next(same, None)
+        cards.append(card if at is None else rest.pop(at))
+    cards += rest.values()
+    return Items(tuple(cards), tuple(card.node for card in cards))

@@ -24,6 +24,8 @@ MANIFESTS_DIR: Final = "cluster-manifests"
 MIRROR_DIR: Final = "mirror"
 EXTRA_DIR: Final = "openshift"
 IMAGE_BASED_EXTRA_DIR: Final = "extra-manifests"
+FINISHED_DIR: Final = "cluster-configuration"
+"""What `openshift-install image-based create config-image` puts onto its image, and reads back."""
 TOP_FILES: Final[Mapping[str, type[Model]]] = {
     "install-config.yaml": InstallConfig,
     "agent-config.yaml": AgentConfig,

@@ -6,7 +6,6 @@ Every value keeps the place in the manifest that it was written at.
 
 from __future__ import annotations
 
-import base64
 import json
 from dataclasses import replace
 from typing import Any, Final
@@ -30,7 +29,6 @@ from muster.model.problem import Problem, problem
 from muster.model.schema import Items, Model, Object, fields_of
 from muster.model.site import Manifests
 from muster.model.tree import Map, Node, Scalar, Sequence, Source
-from muster.model.values import Secret
 
 _PLATFORMS: Final = {
     PlatformType.BAREMETAL: "baremetal",
@@ -245,20 +243,9 @@ def _has_no_vips(spec: AgentClusterInstallSpec) -> bool:
 
 def _lift_pull_secret(lifted: _Lifted, manifests: Manifests) -> None:
     secret = manifests.pull_secret
-    if secret is None:
-        return
-    for field, table in (("string_data", secret.string_data), ("data", secret.data)):
-        found = table.get(DOCKER_CONFIG)
-        if found is None:
-            continue
+    found = secret.find_logins() if secret else None
+    if secret is not None and found is not None:
+        field, logins = found
         node = secret.at(field)
         at = node.items.get(DOCKER_CONFIG, node) if isinstance(node, Map) else node
-        lifted.put("pull_secret", found if field == "string_data" else _decoded(found), at)
-        return
-
-
-def _decoded(secret: Secret) -> Secret | None:
-    try:
-        return Secret(base64.b64decode("".join(secret.reveal().split()), validate=True).decode())
-    except ValueError:
-        return None
+        lifted.put("pull_secret", logins, at)

@@ -20,6 +20,7 @@ from muster.config.formats.registries import parse_registries
 from muster.config.hosts import collect_hosts
 from muster.config.kinds import (
     EXTRA_DIR,
+    FINISHED_DIR,
     IMAGE_BASED_EXTRA_DIR,
     MANIFEST_FILES,
     MANIFESTS_DIR,
@@ -67,6 +68,9 @@ class _Loader:
             return Site(self.environment)
         top = {name: self._one(name, model) for name, model in TOP_FILES.items() if name in names}
         self._look_alikes(names)
+        if FINISHED_DIR in names and self.folder.is_folder(FINISHED_DIR):
+            read = [*TOP_FILES, *(f"{name}/" for name in (MANIFESTS_DIR, MIRROR_DIR, EXTRA_DIR))]
+            self._not_read(FINISHED_DIR, [*read, f"{IMAGE_BASED_EXTRA_DIR}/"])
         manifests = self._manifests(top)
         for name in self._list(MIRROR_DIR) or []:
             if name not in _MIRROR_FILES and not _is_backup(name):
@@ -201,8 +205,7 @@ class _Loader:
             what = "a list" if isinstance(document, Sequence) else "a single value"
             self.problems.append(problem("not-a-mapping", _first_line(document), found=what))
             return None
-        lenient = bool(self.environment.invoker) and model is InstallConfig
-        binder = Binder(lenient=lenient)
+        binder = Binder(lenient=lenience(model, self.environment))
         unwrapped = unwrap_spec(model, document, self.problems)
         bound = binder.bind(model, unwrapped)
         self.problems += binder.problems
@@ -264,6 +267,13 @@ class _Loader:
             )
         )
         return read
+
+
+def lenience(model: type[Model], environment: Environment) -> str:
+    """Where unknown keys only warn, in words; empty when they are errors."""
+    if model is InstallConfig and environment.invoker:
+        return "of install-config.yaml, with OPENSHIFT_INSTALL_INVOKER set,"
+    return "of this file" if model in (NMStateConfig, NodesConfig) else ""
 
 
 def _is_backup(name: str) -> bool:

@@ -146,6 +146,8 @@ def _agent_cluster_install(plan: Plan) -> dict[str, Any]:
         spec["external"] = _external(plan)
     if plan.proxy:
         spec["proxy"] = _proxy(plan.proxy)
+    if not networks.machine:
+        del spec["networking"]["machineNetwork"]
     spec |= _further(plan, "AgentClusterInstall")
     overrides = _overrides(plan, known_type=known_type)
     metadata = {"annotations": {OVERRIDES_ANNOTATION: json.dumps(overrides)}} if overrides else {}

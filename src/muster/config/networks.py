@@ -22,10 +22,13 @@ FIELDS: Final = (
 )
 """The fields with networks: their key, name, and the name of the older field."""
 JOIN: Final = "join"
+MASQUERADE: Final = ip_network("169.254.0.0/17")
+MASQUERADE_USED: Final = ip_network("169.254.0.0/29")
+"""The addresses of it that OVN-Kubernetes has itself."""
 OVN_INTERNAL: Final[tuple[tuple[str, Network], ...]] = (
     (JOIN, ip_network("100.64.0.0/16")),
     ("transit", ip_network("100.88.0.0/16")),
-    ("masquerade", ip_network("169.254.0.0/17")),
+    ("masquerade", MASQUERADE),
     (JOIN, ip_network("fd98::/64")),
     ("transit", ip_network("fd97::/64")),
     ("masquerade", ip_network("fd69::/112")),
@@ -44,6 +47,15 @@ def find_ip(text: str) -> IP | None:
 def network_of(ip: IP, networks: Iterable[Network]) -> Network | None:
     """The first network that an address is in."""
     return next((network for network in networks if ip in network), None)
+
+
+def edge_of(ip: IP, network: Network) -> str:
+    """Which address of its IPv4 network one is, network or broadcast; /31 and /32 have no such addresses."""
+    if network.version == 6 or network.prefixlen >= 31:
+        return ""
+    if ip == network.network_address:
+        return "network"
+    return "broadcast" if ip == network.broadcast_address else ""
 
 
 class Net(NamedTuple):
@@ -85,13 +97,18 @@ def uses_ovn(networking: Networking) -> bool:
     return plugin_of(networking).lower() == derive.DEFAULT_NETWORK_TYPE.lower()
 
 
-def lists_of(networking: Networking) -> dict[str, Items[Network]]:
-    """The networks by field; a list with an entry that could not be read is left out."""
-    derived = (derive.machine_networks, derive.service_networks, derive.cluster_networks)
+def lists_of(site: Site) -> dict[str, Items[Network]]:
+    """The networks by field; a list that is not settled, or has an unreadable entry, is left out."""
+    networking, readable = read_networking(site)
+    derived = (
+        derive.settled_machine_networks(site),
+        derive.service_networks(networking),
+        derive.cluster_networks(networking),
+    )
     return {
-        field: networks(networking)
+        field: networks
         for (field, *names), networks in zip(FIELDS, derived, strict=True)
-        if _is_complete(networking, *names)
+        if readable and networks and _is_complete(networking, *names)
     }
 
 
@@ -104,9 +121,9 @@ def _is_complete(networking: Networking, current: str, old: str) -> bool:
     return True
 
 
-def nets_of(networking: Networking) -> list[Net]:
+def nets_of(site: Site) -> list[Net]:
     """All networks, in the order machines, services, pods."""
-    return [Net(field, *found) for field, items in lists_of(networking).items() for found in items.located()]
+    return [Net(field, *found) for field, items in lists_of(site).items() for found in items.located()]
 
 
 def field_node(networking: Networking, field: str) -> Node:
@@ -122,9 +139,8 @@ def pod_entries(networking: Networking) -> Items[ClusterNetwork]:
 
 
 def known_machine_networks(site: Site) -> Items[Network] | None:
-    """The networks that the hosts have to be in; None when they could not be read."""
-    networking, readable = read_networking(site)
-    return lists_of(networking).get("machineNetwork") if readable else None
+    """The networks that the hosts have to be in; None when they are not known."""
+    return lists_of(site).get("machineNetwork")
 
 
 def network_words(networks: Items[Network]) -> str:
@@ -159,7 +175,7 @@ def inner_networks(site: Site) -> Iterator[InnerNetwork]:
     networking, readable = read_networking(site)
     if not readable:
         return
-    for field, networks in reversed(lists_of(networking).items()):
+    for field, networks in reversed(lists_of(site).items()):
         if field != "machineNetwork":
             yield from (InnerNetwork(field, network) for network in networks)
     if not uses_ovn(networking):

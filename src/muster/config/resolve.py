@@ -14,7 +14,6 @@ from muster.model.dump import dump
 from muster.model.host import Role
 from muster.model.install_config import InstallConfig
 from muster.model.manifests.infra_env import ImageType
-from muster.model.networking import Networking
 from muster.model.plan import (
     Card,
     Decision,
@@ -30,7 +29,7 @@ from muster.model.registries import RegistriesConf, merge_sources
 from muster.model.release import default_release_image
 from muster.model.site import Site, SiteHost
 from muster.model.tree import Map, Plain, Source, to_plain
-from muster.model.values import Secret
+from muster.model.values import Network, Secret
 
 _PLANNED: Final = frozenset(
     (
@@ -105,11 +104,11 @@ def resolve_site(site: Site) -> Plan:
         masters=counts.masters,
         arbiters=counts.arbiters,
         workers=counts.workers,
-        networks=_networks(install.networking, decisions),
+        networks=_networks(site, decisions),
         api_vips=tuple(vips.api),
         ingress_vips=tuple(vips.ingress),
         user_managed_networking=platform in derive.USER_MANAGED_PLATFORMS,
-        hosts=_hosts(site, counts),
+        hosts=resolve_hosts(site, counts),
         rendezvous=_rendezvous(site, decisions),
         pull_secret=_normal_secret(install.pull_secret),
         ssh_key=(install.ssh_key or "").strip(),
@@ -162,12 +161,23 @@ def _release(site: Site, architecture: str, decisions: _Decisions) -> str:
     return image
 
 
-def _networks(networking: Networking | None, decisions: _Decisions) -> Networks:
-    machine = derive.machine_networks(networking)
-    if derive.is_default(machine):
-        decisions.note(
-            "networking.machineNetwork", machine[0], "not given; the default of install-config.yaml"
-        )
+def _machine_networks(site: Site, decisions: _Decisions) -> tuple[Network, ...]:
+    networks = derive.likely_machine_networks(site)
+    if derive.is_default(networks):
+        if not site.is_lifted:
+            reason = "the default of install-config.yaml"
+        elif networks:
+            reason = "the addresses of the hosts are in it"
+        else:
+            reason = "that of the addresses that the hosts get"
+        shown = ", ".join(map(str, networks)) or "not known yet"
+        decisions.note("networking.machineNetwork", shown, f"not given; {reason}")
+    return tuple(networks)
+
+
+def _networks(site: Site, decisions: _Decisions) -> Networks:
+    networking = site.install.networking if site.install else None
+    machine = _machine_networks(site, decisions)
     service = derive.service_networks(networking)
     if derive.is_default(service):
         decisions.note(
@@ -189,10 +199,11 @@ def _networks(networking: Networking | None, decisions: _Decisions) -> Networks:
         decisions.note(
             "networking.networkType", network_type, "not given; the only one that every release has"
         )
-    return Networks(network_type, tuple(machine), tuple(pods), tuple(service))
+    return Networks(network_type, machine, tuple(pods), tuple(service))
 
 
-def _hosts(site: Site, counts: Counts) -> tuple[HostPlan, ...]:
+def resolve_hosts(site: Site, counts: Counts) -> tuple[HostPlan, ...]:
+    """The machines that a site names, each with its role."""
     roles = derive.roles(site.hosts, counts)
     ours = site.agent is not None and bool(site.agent.hosts)
     baremetal = site.install.platform.baremetal if site.install and site.install.platform else None
@@ -244,7 +255,7 @@ def _proxy(site: Site, decisions: _Decisions) -> ProxyPlan | None:
     direct = [item.strip() for item in (proxy.no_proxy or "").split(",") if item.strip()]
     meeting = derive.rendezvous(site)
     if meeting is not None and direct != ["*"]:
-        for network in derive.machine_networks(install.networking):
+        for network in derive.likely_machine_networks(site):
             if meeting.ip in network and str(network) not in direct:
                 direct.append(str(network))
                 decisions.note("proxy.noProxy", network, "added: the hosts reach each other directly")

@@ -71,7 +71,7 @@ def _disk(host: HostPlan) -> str:
 
 def _network_lines(plan: Plan) -> Iterator[str]:
     networks = plan.networks
-    yield f"  machine   {_join(networks.machine)}"
+    yield f"  machine   {_join(networks.machine) or 'as the hosts have it'}"
     pods = ", ".join(f"{each.cidr} (/{each.host_prefix} per host)" for each in networks.cluster)
     yield f"  pods      {pods}"
     yield f"  services  {_join(networks.service)}"

@@ -16,6 +16,7 @@ from muster.files import save_file
 
 STATE_FILE: Final = ".muster_state.json"
 _VERSION: Final = 1
+_UNFINISHED: Final = "unfinished"
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,20 @@ class Record:
         """After the files were written."""
         return cls(inputs, {name: _stamp(directory / name) for name in names})
 
+    @classmethod
+    def unfinished(cls, names: Iterable[str]) -> Record:
+        """Before the files are written: whatever a run that is cut off leaves of them is ours."""
+        return cls({}, dict.fromkeys(names, _UNFINISHED))
+
+    def has_changed(self, directory: Path, name: str) -> bool:
+        """Whether somebody else changed a file."""
+        return self.stamps[name] not in (_UNFINISHED, _stamp(directory / name))
+
     def changes(self, directory: Path, inputs: Mapping[str, str]) -> Iterator[str]:
         """Why the medium has to be made anew, for people; nothing when it is as it should be."""
+        if _UNFINISHED in self.stamps.values():
+            yield "the last run did not finish"
+            return
         for name in sorted(self.inputs.keys() | inputs.keys()):
             if name not in inputs:
                 yield f"{name} is gone"
@@ -93,16 +106,6 @@ def inputs_of(directory: Path) -> Folder:
 def changed_files(directory: Path, files: Mapping[str, bytes]) -> list[str]:
     """The files that are not on disk as they should be."""
     return [name for name, data in files.items() if _hash_of(directory / name) != _hash(data)]
-
-
-def foreign_files(directory: Path, record: Record | None, files: Mapping[str, bytes]) -> list[str]:
-    """The files of a medium that are there, but are neither ours nor what we would write."""
-    known = record.stamps if record else {}
-    return [
-        name
-        for name in changed_files(directory, files)
-        if (found := _stamp(directory / name)) and found != known.get(name)
-    ]
 
 
 def load_state(directory: Path) -> State:

@@ -24,7 +24,7 @@ class AgentConfig(Model):
         IP_ADDRESS,
         "Address of the host that all others meet at; it runs the installation and is the last to join.",
         key="rendezvousIP",
-        default="the first static address of a host that may be a control-plane host",
+        default="the first static address in a machine network of a host that may be a control-plane host",
         example="192.0.2.10",
     )
     additional_ntp_sources: Items[str] = many(

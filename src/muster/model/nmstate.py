@@ -321,13 +321,16 @@ class NMState(NMStatePart):
 
         nmstate leaves out link-local IPv6 addresses: every host makes them by itself.
         """
+        for interface, entry in self.address_entries():
+            if entry.ip is not None and not (entry.ip.version == 6 and entry.ip.is_link_local):
+                yield HostAddress(interface, entry.ip, entry.prefix_length, entry.at("ip"))
+
+    def address_entries(self) -> Iterator[tuple[Interface, Address]]:
+        """The entries of all addresses that are switched on, each with its interface."""
         for interface in self.interfaces:
             for settings in (interface.ipv4, interface.ipv6):
-                if not interface.is_up or settings is None or not settings.enabled:
-                    continue
-                for entry in settings.address:
-                    if entry.ip is not None and not (entry.ip.version == 6 and entry.ip.is_link_local):
-                        yield HostAddress(interface, entry.ip, entry.prefix_length, entry.at("ip"))
+                if interface.is_up and settings is not None and settings.enabled:
+                    yield from ((interface, entry) for entry in settings.address)
 
     def name_servers(self) -> Items[str]:
         """The name servers, each with its place."""

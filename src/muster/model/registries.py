@@ -56,6 +56,12 @@ class Registry:
         """How the names of the images begin."""
         return (self.prefix or self.location).rstrip("/")
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing changes about where the images come from."""
+        moved = self.scope != self.location.rstrip("/")
+        return not (self.mirrors or self.blocked or self.insecure or moved)
+
 
 @dataclass(frozen=True)
 class PullSource:

@@ -26,8 +26,13 @@ def repository_of(image: str) -> str:
     return f"{head}{slash}{tail.partition(':')[0]}"
 
 
+def tag_of(image: str) -> str:
+    """The tag of an image; empty when it has none."""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+
+
 def version_of(image: str) -> str:
     """The version that a tag names, or the default's when the image is named by digest."""
-    tag = image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+    tag = tag_of(image)
     match = re.match(r"\d+(?:\.\d+)+(?:-(?:rc|ec|fc)\.\d+)?", tag)
     return match[0] if match else tag or DEFAULT_VERSION

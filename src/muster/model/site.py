@@ -108,6 +108,12 @@ class Site:
     """Every file that was read, in the order of reading."""
 
     @property
+    def is_lifted(self) -> bool:
+        """Whether the manifests describe the cluster, and not install-config.yaml."""
+        found = self.manifests.agent_cluster_install if self.manifests else None
+        return found is not None and self.install is not None and self.install.node is found.node
+
+    @property
     def infra_env_spec(self) -> InfraEnvSpec | None:
         """What cluster-manifests/infraenv.yaml says."""
         return self.manifests.infra_env.spec if self.manifests and self.manifests.infra_env else None

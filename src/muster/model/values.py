@@ -50,12 +50,16 @@ def _parse_secret(node: Scalar, _complain: Complain) -> Secret:
 
 
 _DIGITS: Final = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
+_WHOLE: Final = re.compile(r"([-+]?(?:0|[1-9][0-9]*))\.0*\Z")
+"""A number with nothing behind its point, which readers of Kubernetes take for the whole number."""
 _OLD_TRUE: Final = frozenset(("yes", "on", "y"))
 _OLD_FALSE: Final = frozenset(("no", "off", "n"))
 
 
 def _parse_integer(node: Scalar, complain: Complain) -> int | None:
     text = node.text.strip()
+    whole = _WHOLE.match(text) if node.plain else None
+    text = whole[1] if whole else text
     if not _DIGITS.match(text) or len(text) > 18:
         leading = re.match(r"0[0-9]+\Z", text)
         reason = "A leading zero means octal to some programs." if leading else "The value is counted with."
@@ -87,9 +91,18 @@ def _parse_boolean(node: Scalar, complain: Complain) -> bool | None:
 def _parse_ip(node: Scalar, complain: Complain) -> IP | None:
     text = node.text.strip()
     try:
-        return ip_address(text)
+        found = ip_address(text)
     except ValueError:
-        pass
+        return _parse_loose_ip(text, complain)
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    if mapped is None:
+        return found
+    complain("mapped-ip", repaired=str(mapped))
+    return mapped
+
+
+def _parse_loose_ip(text: str, complain: Complain) -> IP | None:
+    """An address with a prefix or in brackets."""
     address, slash, prefix = text.partition("/")
     try:
         found = ip_address(address.strip("[]"))
@@ -157,6 +170,9 @@ def _parse_mac(node: Scalar, complain: Complain) -> str | None:
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z")
 
 
+_LOCAL: Final = re.compile(r"localhost(?:|4|6|\.localdomain|4\.localdomain4|6\.localdomain6)\Z")
+
+
 def name_fault(text: str) -> str:
     """Why a text is no DNS name, or nothing when it is one."""
     if not text:
@@ -175,10 +191,10 @@ def name_fault(text: str) -> str:
 
 def _hostname_fault(text: str) -> str:
     fault = name_fault(text)
-    if not fault and text == "localhost":
+    if not fault and _LOCAL.match(text):
         fault = "every machine has that name"
     if not fault and re.match(r"[0-9.]+\Z", text):
-        fault = "it looks like an IP address"
+        fault = "it has digits alone, and programs take it for a number or an IP address"
     return fault
 
 

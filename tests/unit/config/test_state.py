@@ -72,3 +72,13 @@ def test_a_damaged_file_is_refused(tmp_path: Path, body: str) -> None:
     (tmp_path / STATE_FILE).write_text(body)
     with pytest.raises(UserError, match="was damaged"):
         load_state(tmp_path)
+
+
+def test_a_run_that_was_cut_off_is_known(made: Path) -> None:
+    record = Record.unfinished(["agent.iso"])
+    assert list(record.changes(made, INPUTS)) == ["the last run did not finish"]
+    assert not record.has_changed(made, "agent.iso")
+    finished = load_state(made).media["agent.iso"]
+    assert not finished.has_changed(made, "agent.iso")
+    (made / "agent.iso").write_bytes(b"other")
+    assert finished.has_changed(made, "agent.iso")

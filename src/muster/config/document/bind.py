@@ -24,10 +24,10 @@ M = TypeVar("M", bound=Model)
 class Binder:
     """Reads trees into models, collecting problems on the way."""
 
-    def __init__(self, *, lenient: bool = False, partial: bool = False) -> None:
+    def __init__(self, *, lenient: str = "", partial: bool = False) -> None:
         self.problems: list[Problem] = []
         self._lenient = lenient
-        """Unknown keys only warn."""
+        """Set where unknown keys only warn: which ones do, in words."""
         self._partial = partial
         """The document is a part of a larger one: nothing is missing from it."""
 
@@ -89,7 +89,7 @@ class Binder:
         if closest(key, [entry.key for entry in known.values() if entry.secret]):
             child.source.secrets.append((child.start, child.end))
         if self._lenient:
-            self.report("unknown-key-ignored", at, key=key)
+            self.report("unknown-key-ignored", at, key=key, where=self._lenient)
             return
         where = f"an entry of {listed}" if listed else "the top level of this file"
         if node.key is not None:

@@ -27,7 +27,8 @@ class Checker:
     """Reads and judges the sites of one template."""
 
     template: Template
-    lenient: bool = False
+    lenient: str = ""
+    """Where unknown keys of install-config.yaml only warn, as `Binder` has it."""
     _shared: frozenset[int] = field(init=False, repr=False)
     _read: dict[tuple[int, int], tuple[Any, tuple[Problem, ...]]] = field(default_factory=dict, repr=False)
 
@@ -55,7 +56,7 @@ class _SharingBinder(Binder):
         shared: frozenset[int],
         read: dict[tuple[int, int], tuple[Any, tuple[Problem, ...]]],
         *,
-        lenient: bool = False,
+        lenient: str = "",
     ) -> None:
         super().__init__(lenient=lenient)
         self._shared = shared

@@ -160,7 +160,7 @@ class _Reader:
         return RegistriesConf(tuple(registries), tuple(name for name in search if isinstance(name, str)))
 
     def _registry(self, index: int, entry: dict[str, Any]) -> Registry:
-        table = self._places.registry(index)
+        table, before = self._places.registry(index), len(self.problems)
         known = self._checked(entry, _REGISTRY_KEYS, table, "[[registry]]")
         location, prefix = known.get("location", ""), known.get("prefix", "")
         wildcard = prefix.startswith("*.")
@@ -176,7 +176,7 @@ class _Reader:
                 mirrors += self._mirror(each, at, by_digest_only=only)
             else:
                 self._bad("mirror", table, "a list of tables, each headed [[registry.mirror]]")
-        return Registry(
+        registry = Registry(
             location=location,
             prefix=prefix,
             insecure=bool(known.get("insecure", False)),
@@ -184,6 +184,9 @@ class _Reader:
             mirror_by_digest_only=only,
             mirrors=tuple(mirrors),
         )
+        if registry.is_idle and len(self.problems) == before:
+            self.problems.append(problem("no-mirrors", table.value("location"), source=registry.scope))
+        return registry
 
     def _mirror(self, entry: dict[str, Any], table: _Table, *, by_digest_only: bool) -> Iterator[Mirror]:
         known = self._checked(entry, _MIRROR_KEYS, table, "[[registry.mirror]]")

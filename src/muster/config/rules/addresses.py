@@ -8,7 +8,15 @@ from typing import Final
 
 from muster.config import derive
 from muster.config.links import server_ip
-from muster.config.networks import inner_networks, known_machine_networks, network_of, network_words
+from muster.config.networks import (
+    MASQUERADE,
+    MASQUERADE_USED,
+    edge_of,
+    inner_networks,
+    known_machine_networks,
+    network_of,
+    network_words,
+)
 from muster.config.rules.machines import HostIP, host_ips, ips_of, is_agent_based, is_dynamic
 from muster.model.nmstate import InterfaceType
 from muster.model.problem import Place, Problem, problem
@@ -228,11 +236,8 @@ def check_usable(site: Site) -> Iterator[Problem]:
             what = _fault(found, only_link_local=not routable)
             if what:
                 yield problem("unusable-address", found.node, value=found.ip, what=what)
-            elif _is_edge(found):
-                network = found.network
-                assert network is not None
-                edge = "network" if found.ip == network.network_address else "broadcast"
-                yield problem("network-address", found.node, value=found.ip, network=network, edge=edge)
+            elif found.network and (edge := edge_of(found.ip, found.network)):
+                yield problem("network-address", found.node, value=found.ip, network=found.network, edge=edge)
 
 
 def _fault(found: HostIP, *, only_link_local: bool) -> str:
@@ -252,14 +257,6 @@ def _fault(found: HostIP, *, only_link_local: bool) -> str:
     return ""
 
 
-def _is_edge(found: HostIP) -> bool:
-    """Whether an IPv4 address names its whole network; /31 and /32 have no such addresses."""
-    network = found.network
-    if network is None or network.version == 6 or network.prefixlen >= 31:
-        return False
-    return found.ip in (network.network_address, network.broadcast_address)
-
-
 def check_cluster_networks(site: Site) -> Iterator[Problem]:
     """The networks of hosts are none of those that exist only inside the cluster."""
     machine = known_machine_networks(site)
@@ -272,7 +269,11 @@ def check_cluster_networks(site: Site) -> Iterator[Problem]:
         if is_outside_reported(found.host, machine):
             continue
         for inner in inner_networks(site):
-            if network.overlaps(inner.cidr):
+            if not network.overlaps(inner.cidr):
+                continue
+            if inner.cidr == MASQUERADE and _is_free_link_local(found.ip):
+                yield problem("link-local-overlap", found.node, value=found.ip, own=network)
+            else:
                 yield problem(
                     "address-in-cluster-network",
                     found.node,
@@ -282,6 +283,11 @@ def check_cluster_networks(site: Site) -> Iterator[Problem]:
                     network=inner.cidr,
                     choice=inner.choice,
                 )
+
+
+def _is_free_link_local(ip: IP) -> bool:
+    """Whether an address for one link is none of those that OVN-Kubernetes has itself."""
+    return ip.is_link_local and ip not in MASQUERADE_USED
 
 
 RULES: Final = (

@@ -21,10 +21,12 @@ class Document(NamedTuple):
 
     @property
     def cards(self) -> dict[str, Card]:
-        """The host's cards by the names that the user gave to them."""
-        if self.host is None:
-            return {}
-        return {card.name: card for card in self.host.host.interfaces if card.name and card.has("name")}
+        """The host's cards by the names that the user gave to them; the first of those with the same."""
+        found: dict[str, Card] = {}
+        for card in self.host.host.interfaces if self.host else ():
+            if card.name and card.has("name"):
+                found.setdefault(card.name, card)
+        return found
 
     @property
     def names(self) -> list[str]:

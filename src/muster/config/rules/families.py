@@ -27,10 +27,8 @@ def is_dual(networks: Items[Network]) -> bool:
 
 def check_service_count(site: Site) -> Iterator[Problem]:
     """There is one service network for each family."""
-    networking, readable = read_networking(site)
-    services = lists_of(networking).get("serviceNetwork") if readable else None
     seen: set[int] = set()
-    for net, node in services.located() if services else ():
+    for net, node in lists_of(site).get("serviceNetwork", Items()).located():
         if net.version in seen:
             yield problem("several-service-networks", node, value=net, family=f"IPv{net.version}")
         seen.add(net.version)
@@ -39,7 +37,7 @@ def check_service_count(site: Site) -> Iterator[Problem]:
 def check_families(site: Site) -> Iterator[Problem]:
     """Hosts, services and pods have addresses of the same families."""
     networking, readable = read_networking(site)
-    lists = lists_of(networking)
+    lists = lists_of(site)
     if not readable or site.image_based or not {"serviceNetwork", "clusterNetwork"} <= set(lists):
         return
     machines = lists.get("machineNetwork")
@@ -74,7 +72,7 @@ def _words(items: Items[Network]) -> str:
 def check_family_order(site: Site) -> Iterator[Problem]:
     """With both families, the same one comes first everywhere."""
     networking, readable = read_networking(site)
-    lists = {field: items for field, items in lists_of(networking).items() if is_dual(items)}
+    lists = {field: items for field, items in lists_of(site).items() if is_dual(items)}
     if not readable or not lists:
         return
     if platform_name(site.install) == "nutanix":

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from muster.config.derive import named_release, vips
+from muster.config.derive import release_image, vips
 from muster.model.install_config import FeatureSet, InstallConfig, OSImageStream
 from muster.model.pki import Key, KeyAlgorithm
 from muster.model.platform.on_premises import DNSRecordsType
 from muster.model.problem import Place, Problem, problem
+from muster.model.release import repository_of
 from muster.model.site import Site
 from muster.model.tree import Node, is_null
 
@@ -117,7 +118,7 @@ def check_okd(site: Site) -> Iterator[Problem]:
 
 def _is_okd(site: Site) -> bool | None:
     """Whether the release is one of OKD, by the names that its images have; None when they do not tell."""
-    repository = named_release(site).partition("@")[0].lower()
+    repository = repository_of(release_image(site)).lower()
     if "okd" in repository or "scos" in repository:
         return True
     return False if "ocp-release" in repository else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts: their number, names, network cards and disks, and what agent-config.yaml says for all of them."""
+"""Hosts: their number, names and disks, and what agent-config.yaml says for all of them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from muster.config import derive
 from muster.config.document import edit
 from muster.config.links import server_ip
 from muster.config.networks import find_inner_network
-from muster.config.rules import management, rendezvous
-from muster.config.rules.machines import are_roles_known, cards, is_agent_based, is_bare_disk
+from muster.config.rules import cards, management, rendezvous
+from muster.config.rules.documents import documents
+from muster.config.rules.machines import are_roles_known, is_agent_based, is_bare_disk
 from muster.config.rules.versions import check_version
-from muster.config.spelling import closest, is_typo, near_names
 from muster.model.host import Role
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Items
 from muster.model.site import Site, SiteHost
-from muster.model.tree import Map, Node, Sequence, is_null
+from muster.model.tree import Map, Node, is_null
 from muster.redact import redact
 
 _VERSIONS: Final = ("v1beta1", "v1alpha1")
@@ -38,14 +38,6 @@ def check_api_version(site: Site) -> Iterator[Problem]:
     """agent-config.yaml says which version of the format it has."""
     if site.agent is not None:
         yield from check_version(site.agent, _VERSIONS, "AgentConfig", optional=True)
-
-
-def check_cards(site: Site) -> Iterator[Problem]:
-    """Every host has a network card to be recognized by."""
-    for host in site.hosts:
-        node = host.host.places.get("interfaces")
-        if isinstance(node, Sequence) and all(is_null(item) for item in node.items):
-            yield problem("no-interfaces", Place.of_key(node), host=host.label)
 
 
 def check_host_count(site: Site) -> Iterator[Problem]:
@@ -100,78 +92,6 @@ def check_hostnames(site: Site) -> Iterator[Problem]:
                 "duplicate-hostname", at, value=name, line=Place.of(first[name].host.at("hostname")).line
             )
         first.setdefault(name, host)
-
-
-def check_macs(site: Site) -> Iterator[Problem]:
-    """Every MAC address belongs to one card."""
-    first: dict[str, tuple[SiteHost, Node]] = {}
-    for host, card in cards(site):
-        mac = card.mac_address
-        if mac is None:
-            continue
-        at = card.at("mac_address")
-        if not mac.strip("0:"):
-            yield problem("placeholder-mac", at, value=mac)
-        elif mac in first and first[mac][1] is not at:
-            owner, node = first[mac]
-            yield problem("duplicate-mac", at, value=mac, owner=owner.label, line=Place.of(node).line)
-        first.setdefault(mac, (host, at))
-
-
-def check_card_names(site: Site) -> Iterator[Problem]:
-    """The cards of a host have different names, which its network knows."""
-    for host in site.hosts:
-        first: dict[str, Node] = {}
-        for card in host.host.interfaces:
-            if not card.name or not card.has("name"):
-                continue
-            at = card.at("name")
-            if card.name in first:
-                yield problem(
-                    "duplicate-interface-name", at, value=card.name, line=Place.of(first[card.name]).line
-                )
-            first.setdefault(card.name, at)
-        yield from _not_in_network(host, first)
-
-
-def _not_in_network(host: SiteHost, names: dict[str, Node]) -> Iterator[Problem]:
-    network = host.network
-    known = network.mentioned_names() if network else ()
-    if network is None or not known:
-        return
-    entries = network.interface_names()
-    # A port without an entry and without a card is reported itself, with the card's name as the right one.
-    odd_ports = [each for each in known if each not in entries and each not in names]
-    free = [each for each in entries if each not in names]
-    unknown = {name: at for name, at in names.items() if name not in known and not closest(name, odd_ports)}
-    for name, at in unknown.items():
-        close = near_names(name, free)
-        certain = len(close) == 1 and (is_typo(name, close[0]) or len(unknown) == len(free) == 1)
-        yield problem(
-            "interface-not-in-network",
-            at,
-            value=name,
-            host=host.label,
-            hint=f"; did you mean {close[0]}?" if close else "",
-            known=", ".join(known),
-            edits=edit.replace_scalar(at, close[0]) if certain else (),
-        )
-
-
-def check_boot_mac(site: Site) -> Iterator[Problem]:
-    """The network of a host in install-config.yaml knows the card that the host boots from."""
-    platform = site.install.platform if site.install else None
-    baremetal = platform.baremetal if platform else None
-    if baremetal is None or (site.agent is not None and site.agent.hosts):
-        return
-    for host, described in zip(site.hosts, baremetal.hosts, strict=False):
-        boot = described.boot_mac_address
-        if host.network is None or not boot or described.node is not host.host.node:
-            continue
-        macs = [each.mac_address for each in host.network.interfaces if each.mac_address]
-        if boot not in macs:
-            at = described.at("boot_mac_address")
-            yield problem("boot-mac-not-in-network", at, value=boot, known=", ".join(macs) or "none")
 
 
 def check_disks(site: Site) -> Iterator[Problem]:
@@ -238,8 +158,8 @@ def _time_servers(site: Site) -> Iterator[Items[str]]:
 
 def check_name_servers(site: Site) -> Iterator[Problem]:
     """Name servers can be reached from the hosts."""
-    for host in site.hosts:
-        for server, node in host.network.name_servers().located() if host.network else ():
+    for document in documents(site):
+        for server, node in document.network.name_servers().located():
             yield from _inside_cluster(site, server, node, "name server")
 
 
@@ -255,6 +175,21 @@ def _inside_cluster(site: Site, server: str, node: Node, what: str) -> Iterator[
             name=inner.name,
             network=inner.cidr,
             choice=inner.choice,
+        )
+
+
+def check_minimal_iso(site: Site) -> Iterator[Problem]:
+    """Nothing is asked for that the platform does not leave to choose."""
+    agent = site.agent
+    if agent is None or agent.minimal_iso is not False or not is_agent_based(site):
+        return
+    if derive.platform_name(site.install) == "external":
+        at = agent.at("minimal_iso")
+        yield problem(
+            "ignored-field",
+            at,
+            key="minimalISO: false",
+            reason="platform external always gets the minimal ISO",
         )
 
 
@@ -298,15 +233,13 @@ def _is_disconnected(site: Site) -> bool:
 
 RULES: Final = (
     check_api_version,
-    check_cards,
+    *cards.RULES,
     check_host_count,
     check_hostnames,
-    check_macs,
-    check_card_names,
-    check_boot_mac,
     check_disks,
     check_time_servers,
     check_name_servers,
+    check_minimal_iso,
     check_boot_artifacts,
     *rendezvous.RULES,
     *management.RULES,

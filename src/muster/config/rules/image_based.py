@@ -17,7 +17,7 @@ from muster.config.networks import known_machine_networks, plugin_node, plugin_o
 from muster.config.rules.addresses import check_host
 from muster.config.rules.installer_args import check_installer_args
 from muster.config.rules.machines import ips_of, is_bare_disk, is_uuid
-from muster.config.rules.versions import check_version
+from muster.config.rules.versions import check_unread_type
 from muster.model.host import Host
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
 from muster.model.install_config import FeatureSet, InstallConfig
@@ -26,7 +26,7 @@ from muster.model.site import Site, SiteHost
 from muster.model.tree import Map, Node, Scalar
 from muster.model.values import name_fault
 
-_VERSIONS: Final = ("v1beta1",)
+_VERSION: Final = "v1beta1"
 _SEMVER: Final = re.compile(
     r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z"
 )
@@ -47,11 +47,14 @@ _LABEL_NAME: Final = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?\Z", re.ASCI
 
 
 def check_versions(site: Site) -> Iterator[Problem]:
-    """Every file says what it holds."""
-    if site.image_based_installation is not None:
-        yield from check_version(site.image_based_installation, _VERSIONS, "ImageBasedInstallationConfig")
-    if site.image_based is not None:
-        yield from check_version(site.image_based, _VERSIONS, "ImageBasedConfig")
+    """A file that says what it holds says that of its name."""
+    for item, kind in (
+        (site.image_based_installation, "ImageBasedInstallationConfig"),
+        (site.image_based, "ImageBasedConfig"),
+    ):
+        if item is not None:
+            yield from check_unread_type(item, "api_version", _VERSION)
+            yield from check_unread_type(item, "kind", kind)
 
 
 def check_complete(site: Site) -> Iterator[Problem]:

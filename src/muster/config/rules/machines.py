@@ -53,10 +53,7 @@ def ips_of(host: SiteHost) -> list[HostIP]:
     """The static addresses of a host."""
     return [
         HostIP(host, interface, entry, entry.ip)
-        for interface in (host.network.interfaces if host.network else ())
-        for settings in (interface.ipv4, interface.ipv6)
-        if interface.is_up and settings is not None and settings.enabled
-        for entry in settings.address
+        for interface, entry in (host.network.address_entries() if host.network else ())
         if entry.ip is not None
     ]
 

@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from muster.config.derive import release_image
 from muster.config.document.edit import rename_key, replace_scalar
 from muster.config.formats.ignition import ignition_fault
-from muster.config.formats.images import image_fault
 from muster.config.kinds import MANIFESTS_DIR
 from muster.config.lift import annotation_node
+from muster.config.rules import release
 from muster.config.rules.descriptions import check_descriptions
 from muster.config.rules.extra_manifests import check_extra_manifests
 from muster.config.rules.machines import is_file
@@ -32,9 +33,7 @@ from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.site import Manifests, Site
 from muster.model.tree import Map, Node, Source, is_null
 from muster.model.values import url_fault
-from muster.redact import redact
 
-_OVERRIDE: Final = "OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE"
 _KERNEL_ARGUMENT: Final = re.compile(r'(?:[^ \t\n\r"]|"[^"]*")+\Z')
 _CLUSTER_FILES: Final = ("agent-cluster-install.yaml", "cluster-deployment.yaml", "cluster-image-set.yaml")
 """The files that describe a cluster; those with the hosts alone make a generic image."""
@@ -48,7 +47,12 @@ def check_complete(site: Site) -> Iterator[Problem]:
         if name in _CLUSTER_FILES and not _describes_cluster(site.manifests):
             continue
         path = f"{MANIFESTS_DIR}/{name}"
-        yield problem("missing-manifest", Place(Source(path, "")), name=path)
+        at = Place(Source(path, ""))
+        if name == "cluster-image-set.yaml":
+            source = f"{release.OVERRIDE} names" if site.environment.release_image else "is built into Muster"
+            yield problem("missing-image-set", at, name=path, release=release_image(site), source=source)
+        else:
+            yield problem("missing-manifest", at, name=path)
 
 
 def _describes_cluster(manifests: Manifests) -> bool:
@@ -232,25 +236,6 @@ def check_overrides(site: Site) -> Iterator[Problem]:
         )
 
 
-def check_release(site: Site) -> Iterator[Problem]:
-    """Environment and releaseImage name an image, and the same one."""
-    wanted = site.environment.release_image
-    wrong = image_fault(wanted) if wanted and site.install is not None else ""
-    if wrong:
-        at = Place(Source(_OVERRIDE, ""))
-        yield problem("bad-release-override", at, value=redact(wanted), reason=wrong, name=_OVERRIDE)
-    image_set = site.manifests.cluster_image_set if site.manifests else None
-    image = image_set.spec.release_image if image_set and image_set.spec else None
-    if image_set is None or image_set.spec is None or not image:
-        return
-    node = image_set.spec.at("release_image")
-    fault = image_fault(image)
-    if fault:
-        yield problem("bad-image-reference", node, key="releaseImage", value=image, reason=fault)
-    elif wanted and not wrong and wanted != image:
-        yield problem("release-differs", node, value=image, right=wanted)
-
-
 def check_infra_env(site: Site) -> Iterator[Problem]:
     """What the live system is given can be used."""
     spec = site.infra_env_spec
@@ -305,7 +290,7 @@ RULES: Final = (
     check_disk_encryption,
     check_external,
     check_overrides,
-    check_release,
+    *release.RULES,
     check_infra_env,
     check_infra_env_agrees,
     check_descriptions,

@@ -170,10 +170,12 @@ def check_release_mirrored(site: Site) -> Iterator[Problem]:
     if RELEASE_REPOSITORY in (release, *_mirrored_as(conf, release)):
         wanted.append(CONTENT_REPOSITORY)
     # An entry without mirrors is a mistake of its own, and so is a name that cannot be read.
-    listed = {entry.source for entry in _entries(site)}
-    if any(repository_fault(source) for source in listed if not source.startswith("*.")):
+    sources = {entry.source for entry in _entries(site)}
+    if any(repository_fault(source) for source in sources if not source.startswith("*.")):
         return
-    missing = [each for each in wanted if each not in listed and not _is_mirrored(conf, each)]
+    reported = {entry.source for entries in _lists(site) for entry in entries if not entry.mirrors}
+    reported |= {registry.scope for registry in conf.registries if registry.is_idle}
+    missing = [each for each in wanted if each not in reported and not _is_mirrored(conf, each)]
     if missing:
         yield problem("release-not-mirrored", _first_place(site), repositories=" and ".join(missing))
 

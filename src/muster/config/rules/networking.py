@@ -11,8 +11,8 @@ from muster.config.derive import (
     DEFAULT_NETWORK_TYPE,
     cluster_networks,
     host_counts,
-    machine_networks,
     service_networks,
+    settled_machine_networks,
     vips,
 )
 from muster.config.document import edit
@@ -66,10 +66,10 @@ def check_network_type(site: Site) -> Iterator[Problem]:
 def check_empty_lists(site: Site) -> Iterator[Problem]:
     """A list of networks that is written says something."""
     networking, _ = read_networking(site)
-    derived = (machine_networks(networking), service_networks(networking), cluster_networks(networking))
+    derived = (settled_machine_networks(site), service_networks(networking), cluster_networks(networking))
     for (field, current, _), networks in zip(FIELDS, derived, strict=True):
         node = networking.places.get(current)
-        if isinstance(node, Sequence) and not node.items:
+        if networks and isinstance(node, Sequence) and not node.items:
             yield problem("empty-network-list", Place.of_key(node), key=field, value=networks[0])
 
 
@@ -86,7 +86,7 @@ def check_overlaps(site: Site) -> Iterator[Problem]:
 def _usable_nets(site: Site) -> list[Net]:
     """All networks that can be compared with others: 0.0.0.0/0 would overlap with everything."""
     networking, readable = read_networking(site)
-    nets = [*nets_of(networking), *join_subnet(networking)] if readable else []
+    nets = [*nets_of(site), *join_subnet(networking)] if readable else []
     return [net for net in nets if not _network_fault(net.cidr)]
 
 
@@ -111,7 +111,7 @@ def check_ovn_internal(site: Site) -> Iterator[Problem]:
 def check_usable(site: Site) -> Iterator[Problem]:
     """Hosts, services and pods can have addresses of their networks."""
     networking, _ = read_networking(site)
-    for net in [*nets_of(networking), *join_subnet(networking)]:
+    for net in [*nets_of(site), *join_subnet(networking)]:
         fault = _network_fault(net.cidr)
         if fault:
             yield problem("unusable-network", net.node, field=net.field, value=net.cidr, reason=fault)
@@ -128,8 +128,7 @@ def _network_fault(cidr: Network) -> str:
 
 def check_service_size(site: Site) -> Iterator[Problem]:
     """A service network is as large as Kubernetes can handle, and as a cluster needs."""
-    networking, _ = read_networking(site)
-    services = lists_of(networking).get("serviceNetwork", Items())
+    services = lists_of(site).get("serviceNetwork", Items())
     for cidr, node in services.located():
         least, most, right = _SERVICE_BITS[cidr.version]
         if not _network_fault(cidr) and not least <= cidr.prefixlen <= most:
@@ -141,8 +140,7 @@ def check_service_size(site: Site) -> Iterator[Problem]:
 
 def check_machine_size(site: Site) -> Iterator[Problem]:
     """The hosts' network has an address for each host and each VIP."""
-    networking, _ = read_networking(site)
-    networks = lists_of(networking).get("machineNetwork", Items())
+    networks = lists_of(site).get("machineNetwork", Items())
     counts, given = host_counts(site.install), vips(site.install)
     for version in (4, 6):
         nets = [net for net in networks if net.version == version]

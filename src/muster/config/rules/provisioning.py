@@ -14,7 +14,7 @@ from muster.model.platform.baremetal import BareMetalPlatform, ProvisioningNetwo
 from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items
 from muster.model.site import Site
-from muster.model.tree import Node
+from muster.model.tree import Node, is_null
 from muster.model.values import IP, Network
 
 FIELDS: Final = (
@@ -29,6 +29,10 @@ FIELDS: Final = (
 """Settings that have no effect when the cluster manages no machines."""
 DEFAULT_NETWORK: Final = ip_network("172.22.0.0/24")
 _LEAST_PREFIX_V6: Final = 64
+_BOOTSTRAP_RANK: Final = 2
+_CLUSTER_RANK: Final = 3
+_DHCP_RANK: Final = 10
+"""Which addresses of the provisioning network are bootstrap, service and the first of DHCP by default."""
 
 
 class _Setup(NamedTuple):
@@ -62,6 +66,20 @@ def _cluster_ip(platform: BareMetalPlatform) -> tuple[IP, Node] | None:
         if found is not None:
             return found, platform.at(name)
     return None
+
+
+def _default_ips(setup: _Setup) -> dict[str, IP]:
+    """The addresses that are taken because no others are given, by the field that would give them."""
+    given = {
+        "bootstrapProvisioningIP": not is_null(setup.platform.places.get("bootstrap_provisioning_ip")),
+        "clusterProvisioningIP": _cluster_ip(setup.platform) is not None,
+    }
+    ranks = {"bootstrapProvisioningIP": _BOOTSTRAP_RANK, "clusterProvisioningIP": _CLUSTER_RANK}
+    return {
+        key: setup.network.network_address + rank
+        for key, rank in ranks.items()
+        if not given[key] and rank < setup.network.num_addresses
+    }
 
 
 def check_network(site: Site) -> Iterator[Problem]:
@@ -117,6 +135,9 @@ def _check_gateway(
     elif service and ip == service[0]:
         what = f"the address of the provisioning service (line {Place.of(service[1]).line})"
         yield problem("provisioning-gateway", node, value=ip, what=what)
+    elif ip == _default_ips(setup).get("clusterProvisioningIP"):
+        what = "the address of the provisioning service (the default of clusterProvisioningIP)"
+        yield problem("provisioning-gateway", node, value=ip, what=what)
     elif network.version == 4 and network.prefixlen < 31:
         edges = (("network", network.network_address), ("broadcast", network.broadcast_address))
         for edge, address in edges:
@@ -130,7 +151,8 @@ def check_dhcp_range(site: Site) -> Iterator[Problem]:
     setup = _setup(site)
     if setup is None or setup.mode is ProvisioningNetwork.DISABLED:
         return
-    text, node = setup.platform.provisioning_dhcp_range, setup.platform.at("provisioning_dhcp_range")
+    written = setup.platform.provisioning_dhcp_range
+    text, node = written or _default_range(setup), setup.platform.at("provisioning_dhcp_range")
     if not text:
         return
     ends = [find_ip(part) for part in text.split(",")]
@@ -139,22 +161,30 @@ def check_dhcp_range(site: Site) -> Iterator[Problem]:
     if reason:
         yield problem("dhcp-range", node, value=text, reason=reason)
         return
-    first, last = known
-    taken = [_cluster_ip(setup.platform)]
-    if setup.platform.provisioning_network_gateway is not None:
-        gateway = setup.platform.provisioning_network_gateway
-        taken.append((gateway, setup.platform.at("provisioning_network_gateway")))
-    for found in taken:
-        if found and found[0].version == first.version and int(first) <= int(found[0]) <= int(last):
-            key = found[1].key.text if found[1].key else "the address"
-            yield problem(
-                "address-in-dhcp-range",
-                found[1],
-                key=key,
-                value=found[0],
-                range=text,
-                line=Place.of(node).line,
-            )
+    where = f"line {Place.of(node).line}" if written else "the default"
+    for key, ip, at in _taken(setup, node):
+        if ip.version == known[0].version and int(known[0]) <= int(ip) <= int(known[1]):
+            yield problem("address-in-dhcp-range", at, key=key, value=ip, range=text, where=where)
+
+
+def _default_range(setup: _Setup) -> str:
+    """What DHCP of the cluster gives out when nothing is said about it; empty when there is none."""
+    network = setup.network
+    if setup.mode is not ProvisioningNetwork.MANAGED or network.num_addresses <= _DHCP_RANK + 1:
+        return ""
+    return f"{network.network_address + _DHCP_RANK},{network.broadcast_address - 1}"
+
+
+def _taken(setup: _Setup, dhcp_range: Node) -> Iterator[tuple[str, IP, Node]]:
+    """The addresses that have an owner, and where that is said."""
+    for key, ip in _default_ips(setup).items():
+        yield f"{key} (the default)", ip, dhcp_range
+    service = _cluster_ip(setup.platform)
+    if service is not None:
+        yield service[1].key.text if service[1].key else "the address", *service
+    gateway = setup.platform.provisioning_network_gateway
+    if gateway is not None:
+        yield "provisioningNetworkGateway", gateway, setup.platform.at("provisioning_network_gateway")
 
 
 def _range_fault(ends: list[IP | None], known: list[IP], network: Network) -> str:

@@ -9,10 +9,11 @@ from typing import Final
 from muster.config import derive
 from muster.config.derive import Rendezvous
 from muster.config.links import server_ip
-from muster.config.networks import known_machine_networks, network_of, network_words
+from muster.config.networks import edge_of, known_machine_networks, network_of, network_words
 from muster.config.rules.machines import are_roles_known, ips_of, is_agent_based, is_dynamic, is_file
 from muster.config.spelling import closest
 from muster.model.host import Role
+from muster.model.nmstate import NMState
 from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items
 from muster.model.site import Site, SiteHost
@@ -97,35 +98,21 @@ def _candidates(site: Site) -> list[IP]:
 
 
 def check_rendezvous_network(site: Site) -> Iterator[Problem]:
-    """The address is in a network that all hosts are in."""
-    found = derive.rendezvous(site) if is_agent_based(site) else None
+    """The address that is named is in a network that all hosts are in."""
+    found = _named(site)
     networks = known_machine_networks(site)
     if found is None or networks is None or network_of(found.ip, networks) or found.ip.is_loopback:
         return
-    better = [each.ip for each in ips_of(found.host) if network_of(each.ip, networks)] if found.host else []
     words = network_words(networks)
-    if site.agent is not None and site.agent.rendezvous_ip is not None:
-        # A host with no address inside is reported itself.
-        if found.host is None and not _all_static(site):
-            fix = f"write the address that a control-plane host has in {words}, or correct machineNetwork"
+    # A host with no address inside is reported itself.
+    if found.host is None and not _all_static(site):
+        fix = f"write the address that a control-plane host has in {words}, or correct machineNetwork"
+        yield problem("rendezvous-outside", found.node, value=found.ip, networks=words, fix=fix)
+    elif found.host is not None:
+        better = [each.ip for each in ips_of(found.host) if network_of(each.ip, networks)]
+        if better:
+            fix = f"write {better[0]}, which {found.host.label} has there"
             yield problem("rendezvous-outside", found.node, value=found.ip, networks=words, fix=fix)
-        elif better:
-            fix = f"write {better[0]}, which {_label(found)} has there"
-            yield problem("rendezvous-outside", found.node, value=found.ip, networks=words, fix=fix)
-    elif better:
-        at = found.node
-        yield problem(
-            "rendezvous-picked-outside",
-            at,
-            value=found.ip,
-            networks=words,
-            host=_label(found),
-            right=better[0],
-        )
-
-
-def _label(found: Rendezvous) -> str:
-    return found.host.label if found.host else "the host"
 
 
 def check_rendezvous_role(site: Site) -> Iterator[Problem]:
@@ -164,15 +151,22 @@ def _taken(site: Site, ip: IP) -> Iterator[str]:
         for vip, node in addresses.located():
             if vip == ip:
                 yield f"one of {name} (line {Place.of(node).line} of {node.source.name})"
+    for network in known_machine_networks(site) or ():
+        edge = edge_of(ip, network)
+        if edge:
+            yield f"the {edge} address of {network}"
     for host in site.hosts:
-        if host.network is None:
-            continue
-        for gateway in host.network.default_gateways():
-            if gateway.address == ip:
-                yield f"the gateway of {host.label} (line {Place.of(gateway.node).line})"
-        for server, node in host.network.name_servers().located():
-            if server_ip(server) == ip:
-                yield f"the name server of {host.label} (line {Place.of(node).line})"
+        if host.network is not None:
+            yield from _serving(host.label, host.network, ip)
+
+
+def _serving(label: str, network: NMState, ip: IP) -> Iterator[str]:
+    for gateway in network.default_gateways():
+        if gateway.address == ip:
+            yield f"the gateway of {label} (line {Place.of(gateway.node).line})"
+    for server, node in network.name_servers().located():
+        if server_ip(server) == ip:
+            yield f"the name server of {label} (line {Place.of(node).line})"
 
 
 RULES: Final = (

@@ -88,6 +88,16 @@ def check_destinations(site: Site) -> Iterator[Problem]:
                 yield problem("route-without-gateway", _place(route), name=route.next_hop_interface)
 
 
+def check_families(site: Site) -> Iterator[Problem]:
+    """Network and router of a route are of the same IP version."""
+    for document in documents(site):
+        for route in links.wanted_routes(document.network):
+            to, hop = route.destination, route.next_hop_address
+            if to is not None and hop is not None and to.version != hop.version:
+                at = route.at("next_hop_address")
+                yield problem("route-families", at, value=to, hop=hop, version=f"IPv{to.version}")
+
+
 def check_gateways(site: Site) -> Iterator[Problem]:
     """Every router is in a network of the interface that leads to it."""
     for document in documents(site):
@@ -186,6 +196,7 @@ def _running(section: Model | None) -> Iterator[Problem]:
 RULES: Final = (
     check_next_hops,
     check_destinations,
+    check_families,
     check_gateways,
     check_default_route,
     check_metrics,

@@ -204,11 +204,13 @@ def check_architectures(site: Site) -> Iterator[Problem]:
     if pool and pool.is_unread("architecture"):
         return
     control = control or Architecture.AMD64
-    for each in install.compute:
+    for field, each in pools_of(install):
         mine = each.architecture or control
-        mixed = platform == "baremetal" and control is Architecture.AMD64 and mine is Architecture.ARM64
+        workers = platform == "baremetal" and field == "compute"
+        mixed = workers and control is Architecture.AMD64 and mine is Architecture.ARM64
         if mine is not control and not mixed:
-            yield problem("mixed-architectures", each.at("architecture"), value=mine, right=control)
+            at = each.at("architecture")
+            yield problem("mixed-architectures", at, field=field, value=mine, right=control)
 
 
 def check_pool_settings(site: Site) -> Iterator[Problem]:

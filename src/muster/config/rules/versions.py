@@ -22,8 +22,27 @@ def check_version(
     """An object has a version and the kind that its file must hold.
 
     The first version is proposed, also for those that only have another name for it (``same``). Without
-    ``kind`` none is asked for; with ``optional`` it may be missing.
+    ``kind`` none is asked for; with ``optional`` it may be missing, and be another one.
     """
+    yield from _check_api_version(item, versions, same)
+    named = getattr(item, "kind", None)
+    if optional:
+        yield from check_unread_type(item, "kind", kind)
+    elif named and kind and named != kind:
+        yield problem("wrong-object-kind", item.at("kind"), value=named, right=kind)
+    elif not named and kind and (named == "" or not item.is_unread("kind")):
+        yield problem("wrong-object-kind", _place(item, "kind"), value="missing", right=kind)
+
+
+def check_unread_type(item: Model, name: str, right: str) -> Iterator[Problem]:
+    """A version or kind that nothing depends on is the usual one if it is written."""
+    found = getattr(item, name)
+    if found and found != right:
+        node = item.at(name)
+        yield problem("other-type", node, key=node.key.text if node.key else name, value=found, right=right)
+
+
+def _check_api_version(item: Model, versions: tuple[str, ...], same: tuple[str, ...]) -> Iterator[Problem]:
     found, right = getattr(item, "api_version", None), versions[0]
     if not found:
         if not item.is_unread("api_version") or found == "":
@@ -35,13 +54,11 @@ def check_version(
             )
     elif found not in versions:
         at = item.at("api_version")
-        edits = edit.replace_scalar(at, right) if found in same else ()
-        yield problem("wrong-api-version", at, value=found, right=right, edits=edits)
-    named = getattr(item, "kind", None)
-    if named and kind and named != kind:
-        yield problem("wrong-object-kind", item.at("kind"), value=named, right=kind)
-    elif not named and kind and not optional and (named == "" or not item.is_unread("kind")):
-        yield problem("wrong-object-kind", _place(item, "kind"), value="missing", right=kind)
+        if found in same:
+            edits = edit.replace_scalar(at, right)
+            yield problem("old-api-version", at, value=found, right=right, edits=edits)
+        else:
+            yield problem("wrong-api-version", at, value=found, right=right)
 
 
 def _place(item: Model, name: str) -> Place:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config.derive import VIP_PLATFORMS, Vips, is_default, platform_name, vips
-from muster.config.networks import known_machine_networks, lists_of, network_of, read_networking
+from muster.config.networks import known_machine_networks, lists_of, network_of
 from muster.config.rules.families import families, is_dual
 from muster.model.platform.on_premises import OnPremises
 from muster.model.problem import Place, Problem, problem
@@ -113,11 +113,10 @@ def _reserved(ip: IP, net: Network) -> str:
 
 def check_vip_order(site: Site) -> Iterator[Problem]:
     """With both families, the first VIP is of the family that comes first in the networks."""
-    networking, readable = read_networking(site)
-    lists = lists_of(networking)
+    lists = lists_of(site)
     section, given = _section(site), vips(site.install)
     firsts = {families(items)[0] for items in lists.values()}
-    if not readable or section is None or len(firsts) != 1 or not all(map(is_dual, lists.values())):
+    if section is None or len(firsts) != 1 or not all(map(is_dual, lists.values())):
         return
     right = 4 if platform_name(site.install) == "nutanix" else firsts.pop()
     for key, addresses in _located(given):

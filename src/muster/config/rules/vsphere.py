@@ -95,6 +95,8 @@ def _replaced(platform: VSpherePlatform) -> Iterator[tuple[str, str, list[object
     for name, new in (("v_center", "server"), ("username", "user"), ("password", "password")):
         yield name, "vcenters", [getattr(each, new) for each in platform.vcenters]
     for name, new in _OLD_TOPOLOGY.items():
+        if name == "datacenter" and not platform.vcenters:
+            continue  # It stands in for the datacenter of a failure domain that names none.
         topologies = [domain.topology for domain in platform.failure_domains if domain.topology]
         yield name, "failureDomains", [getattr(topology, new) for topology in topologies]
     networks = [
@@ -111,11 +113,7 @@ def check_domains(site: Site) -> Iterator[Problem]:
     names: dict[str, FailureDomain] = {}
     zones: dict[tuple[str, str], FailureDomain] = {}
     for domain in platform.failure_domains:
-        missing = ["server"] if is_empty(domain, "server") and platform.vcenters else []
-        if domain.topology is not None:
-            missing += [f"topology.{key}" for name, key in _NEEDED.items() if is_empty(domain.topology, name)]
-            if is_empty(domain.topology, "folder") and _has_login(platform):
-                missing.append("topology.folder")
+        missing = list(_missing(platform, domain))
         if missing:
             name = domain.name or "this failure domain"
             yield problem(
@@ -131,6 +129,31 @@ def check_domains(site: Site) -> Iterator[Problem]:
                 yield problem(
                     "zone-twice", domain.at("zone"), value=domain.zone, region=domain.region, line=line
                 )
+
+
+def _missing(platform: VSpherePlatform, domain: FailureDomain) -> Iterator[str]:
+    """What a failure domain lacks; server and datacenter of earlier releases stand in for its own."""
+    if is_empty(domain, "server") and platform.vcenters:
+        yield "server"
+    topology = domain.topology
+    if topology is None:
+        return
+    for name, key in _NEEDED.items():
+        stands_in = name == "datacenter" and not platform.vcenters and platform.datacenter
+        if is_empty(topology, name) and not stands_in:
+            yield f"topology.{key}"
+    if is_empty(topology, "folder") and _has_login(platform):
+        yield "topology.folder"
+
+
+def check_old_folder(site: Site) -> Iterator[Problem]:
+    """The failure domain that is made of the fields of earlier releases has a folder."""
+    platform = platform_section(site, VSpherePlatform)
+    if platform is None or platform.failure_domains or platform.is_unread("failure_domains"):
+        return
+    if is_empty(platform, "folder") and _has_login(platform):
+        at = Place.of_key(platform.node)
+        yield problem("failure-domain-incomplete", at, name="platform vsphere", missing="folder")
 
 
 def check_servers(site: Site) -> Iterator[Problem]:
@@ -279,6 +302,7 @@ RULES: Final = (
     check_logins,
     check_old_fields,
     check_domains,
+    check_old_folder,
     check_servers,
     check_paths,
     check_types,

@@ -89,3 +89,10 @@ def _merge_lists(
 
 def _key(spec: Many, entry: Mapping[str, Any], index: int) -> object:
     return entry.get(spec.key) or ("unnamed", index)
+
+
+def list_entries(tree: Mapping[str, Any], section: str, name: str) -> list[dict[str, Any]]:
+    """The entries of a list that is where the spec has it; anything else is none."""
+    part = tree.get(section)
+    found = part.get(name) if isinstance(part, dict) else None
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from muster.image.credentials import Credentials
 from muster.image.ignition.model import PROGRAM, PUBLIC, Config, File, Unit
 from muster.image.ignition.scripts import load_script
-from muster.model.plan import Plan
+from muster.model.plan import HostPlan, Plan
 
 FOLDER: Final = "/etc/assisted/network"
 _STABLE_IDS: Final = "[connection]\nipv6.dhcp-duid=ll\nipv6.dhcp-iaid=mac\n"
 """A host is known to a DHCPv6 server by its card, so that the installed system gets the same address."""
 _PROGRAM: Final = "/usr/local/bin/muster-network"
-_UNIT: Final = f"""\
+UNIT_NAME: Final = "muster-network.service"
+UNIT: Final = f"""\
 [Unit]
 Description=Give this host the static network of its site, by MAC address
 DefaultDependencies=no
@@ -36,15 +38,15 @@ WantedBy=sysinit.target
 def network(plan: Plan, _credentials: Credentials) -> Config:
     """The profiles, and what picks them before NetworkManager starts."""
     stable = File("/etc/NetworkManager/conf.d/clientid.conf", _STABLE_IDS.encode(), PUBLIC)
-    profiles = network_files(plan)
-    units = (Unit("muster-network.service", _UNIT),) if profiles else ()
+    profiles = network_files(plan.hosts)
+    units = (Unit(UNIT_NAME, UNIT),) if profiles else ()
     return Config((stable, *profiles), units)
 
 
-def network_files(plan: Plan) -> tuple[File, ...]:
+def network_files(hosts: Iterable[HostPlan]) -> tuple[File, ...]:
     """A folder per host that has a static network, with its profiles and its cards; and the script."""
     files = []
-    for index, host in enumerate(host for host in plan.hosts if host.keyfiles):
+    for index, host in enumerate(host for host in hosts if host.keyfiles):
         folder = f"{FOLDER}/host{index}"
         cards = sorted(f"{card.mac_address.lower()}={card.name}\n" for card in host.cards)
         files.append(File(f"{folder}/mac_interface.ini", "".join(cards).encode()))

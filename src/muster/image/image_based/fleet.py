@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -20,25 +18,17 @@ from muster.config.fleet.fault import RowError
 from muster.config.fleet.table import Table, canonical
 from muster.config.fleet.twins import folder_of
 from muster.config.fleet.weave import Loom
+from muster.config.load import lenience
 from muster.config.report import as_json, render_problem
 from muster.config.resolve_image_based import resolve_configuration
-from muster.config.state import (
-    STATE_FILE,
-    Record,
-    State,
-    changed_files,
-    foreign_files,
-    load_state,
-    render_state,
-    save_state,
-)
+from muster.config.state import STATE_FILE, Record, State, load_state, render_state
 from muster.errors import ExternalError, UserError
-from muster.files import new_folder, save_file
+from muster.files import new_folder
 from muster.image.image_based.media import CONFIG_ISO, build_config_media
-from muster.image.kept import find_secrets
-from muster.image.keys import Random
-from muster.image.secrets import SiteSecrets, check_spec, dump_secrets, make_secrets
+from muster.image.making import Making, Manner
+from muster.image.secrets import SiteSecrets, dump_secrets
 from muster.model.catalogue import Severity
+from muster.model.install_config import InstallConfig
 from muster.model.problem import Problem
 from muster.model.tree import Map, Node
 
@@ -76,13 +66,12 @@ class Fleet:
     table: Table
     loom: Loom
     out: Path
-    random: Random = os.urandom
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    manner: Manner = field(default_factory=Manner)
     checker: Checker = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        site = self.loom.template.site
-        self.checker = Checker(self.loom.template, lenient=bool(site.environment.invoker))
+        template = self.loom.template
+        self.checker = Checker(template, lenience(InstallConfig, template.site.environment))
 
     def make(self, index: int) -> Outcome:
         """Make one site; whatever is wrong with it, the others do not suffer."""
@@ -101,29 +90,16 @@ class Fleet:
     def _make(self, line: int, name: str, trees: Mapping[str, Map], cells: Mapping[str, Node]) -> Outcome:
         directory = self.out / name
         exists = directory.exists()
-        state = load_state(directory) if exists else State()
-        record = state.media.get(CONFIG_ISO)
-        inputs = self._inputs(cells)
-        if record is not None and not any(record.changes(directory, inputs)):
+        making = Making(directory, CONFIG_ISO, self.manner, load_state(directory) if exists else State())
+        if making.is_current(self._inputs(cells)):
             return Outcome(line, name, Status.UNCHANGED)
         site, problems = self.checker.check(trees)
         if not is_valid(problems):
             return self._invalid(line, name, problems)
         plan = resolve_configuration(site)
-        secrets = find_secrets(state, directory) or make_secrets(self.random, self.clock(), plan.signer_key)
-        check_spec(secrets, plan.signer_key, str(directory))
+        secrets = making.settle_secrets(plan.signer_key)
         files = build_config_media(plan, secrets)
-        if exists:
-            status = self._update(directory, state, files, secrets, inputs)
-        else:
-            with new_folder(directory) as fresh:
-                for each, data in files.items():
-                    fresh.add(each, data, mode=0o600)
-                made = State(secrets=dump_secrets(secrets)).with_medium(
-                    CONFIG_ISO, Record.of(fresh.path, inputs, files)
-                )
-                fresh.add(STATE_FILE, render_state(made), mode=0o600)
-            status = Status.CREATED
+        status = _update(making, secrets, files) if exists else _create(making, secrets, files)
         warnings = tuple((each.rule.id, render_problem(each)) for each in problems)
         return Outcome(line, name, status, warnings=warnings)
 
@@ -134,32 +110,6 @@ class Fleet:
             "the version of Muster": __version__,
         }
 
-    def _update(
-        self,
-        directory: Path,
-        state: State,
-        files: dict[str, bytes],
-        secrets: SiteSecrets,
-        inputs: dict[str, str],
-    ) -> Status:
-        """Bring a folder that is there up to date, if it is ours."""
-        record = state.media.get(CONFIG_ISO)
-        foreign = foreign_files(directory, record, files)
-        if foreign:
-            names = ", ".join(str(directory / each) for each in foreign)
-            raise RowError(
-                f"not written by Muster, or changed since: {names}",
-                "move them away, or choose another place with --out",
-            )
-        kept = replace(state, secrets=dump_secrets(secrets))
-        if kept != state:
-            save_state(directory, kept)
-        changed = changed_files(directory, files)
-        for each in changed:
-            save_file(directory / each, files[each], mode=0o600)
-        save_state(directory, kept.with_medium(CONFIG_ISO, Record.of(directory, inputs, files)))
-        return Status.UPDATED if changed else Status.UNCHANGED
-
     def _invalid(self, line: int, name: str, problems: list[Problem]) -> Outcome:
         errors = [each for each in problems if each.severity is Severity.ERROR]
         text = "\n".join(render_problem(each) for each in errors)
@@ -169,3 +119,23 @@ class Fleet:
         text = f"{self.table.name}:{line}: {message}\n      fix: {hint}"
         body = {"file": self.table.name, "line": line, "message": message, "fix": hint}
         return Outcome(line, name, Status.FAILED, text, (body,))
+
+
+def _create(making: Making, secrets: SiteSecrets, files: Mapping[str, bytes]) -> Status:
+    """A folder that is there as a whole or not at all."""
+    with new_folder(making.directory) as fresh:
+        for name, data in files.items():
+            fresh.add(name, data, mode=0o600)
+        record = Record.of(fresh.path, making.inputs, files)
+        state = State(secrets=dump_secrets(secrets)).with_medium(making.name, record)
+        fresh.add(STATE_FILE, render_state(state), mode=0o600)
+    return Status.CREATED
+
+
+def _update(making: Making, secrets: SiteSecrets, files: Mapping[str, bytes]) -> Status:
+    """Bring a folder that is there up to date, if what is in it is ours."""
+    making.begin(secrets, tuple(files))
+    for name, data in files.items():
+        making.save(name, data)
+    making.finish()
+    return Status.UPDATED if making.written else Status.UNCHANGED

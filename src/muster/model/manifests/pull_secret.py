@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -32,3 +33,18 @@ class PullSecret(Model):
     immutable: bool | None = value(
         BOOLEAN, "Whether the object can be changed once it exists.", default="false"
     )
+
+    def find_logins(self) -> tuple[str, Secret | None] | None:
+        """The field that holds the credentials, and what it says, if that can be read."""
+        if DOCKER_CONFIG in self.string_data:
+            return "string_data", self.string_data[DOCKER_CONFIG]
+        if DOCKER_CONFIG in self.data:
+            return "data", _decoded(self.data[DOCKER_CONFIG])
+        return None
+
+
+def _decoded(secret: Secret) -> Secret | None:
+    try:
+        return Secret(base64.b64decode("".join(secret.reveal().split()), validate=True).decode())
+    except ValueError:
+        return None

@@ -114,7 +114,6 @@ CASES: dict[str, tuple[str, Changes]] = {
             + PULL
         },
     ),
-    "stream of a release that is not known": ("unlisted", {PULL: "osImageStream: centos-10\n" + PULL}),
 }
 
 

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the verbs that build media do about the base image: the flags, the cache and the network put together.
+
+with base_image.open_cache(flags.cache_dir) as cache:
+    image = base_image.obtain(flags, cache)
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from muster.cli import progress
+from muster.cli.options import OS_IMAGE_OVERRIDE, BaseImageFlags
+from muster.errors import UserError, cannot
+from muster.image.base_image import BaseImage, obtain_base_image
+from muster.image.cache.places import find_cache_root
+from muster.image.cache.store import Cache
+from muster.image.download.http import http_fetch
+from muster.image.source import parse_source
+
+_logger: Final = logging.getLogger(__name__)
+
+
+def open_cache(cache_dir: str | None) -> Cache:
+    """The cache that the flag, or else the environment, names."""
+    return Cache(find_cache_root(cache_dir, os.environ, Path.home))
+
+
+def obtain(flags: BaseImageFlags, cache: Cache, authorities: Sequence[str] = ()) -> BaseImage:
+    """The base image that was asked for; ``authorities`` are those of the site, as texts in PEM form."""
+    if not flags.source:
+        raise UserError(
+            "no base image is named",
+            hint=f"name a live ISO with --base-image (a path or a URL), or set {OS_IMAGE_OVERRIDE}",
+        )
+    if flags.is_overridden:
+        shown = parse_source(flags.source).shown
+        _logger.warning("%s is set: %s is used, which may not fit the release", OS_IMAGE_OVERRIDE, shown)
+    fetch = http_fetch([*authorities, *_bundle(flags.ca_bundle)])
+    return obtain_base_image(flags.source, cache=cache, fetch=fetch, progress=progress, sha256=flags.sha256)
+
+
+def _bundle(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError as error:
+        raise cannot("read", path, error) from error
+    if "-----BEGIN CERTIFICATE-----" not in text:
+        raise UserError(f"{path} has no certificate in it", hint="--ca-bundle takes certificates in PEM form")
+    return [text]

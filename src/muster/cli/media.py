@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`muster media`: what a medium holds, whether it is what it should be, and which secrets are on it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from muster.cli import options, progress
+from muster.errors import ExitStatus, UserError, cannot
+from muster.image.audit import audit as find_secrets
+from muster.image.checksum import SIGNATURE_SUFFIX, SUFFIX, parse_checksum
+from muster.image.ignition.merge import list_entries
+from muster.image.iso.volume import Volume
+from muster.image.progress import by_total
+from muster.image.reading import Reading, read_medium
+from muster.image.signature import is_signed_by, load_public_key
+from muster.image.units import render_size
+from muster.image.verity import hash_leaves
+from muster.redact import masked_lines, printable
+
+_medium = click.argument("medium", metavar="ISO", type=click.Path(path_type=Path))
+
+
+@click.group(epilog=options.examples("muster media inspect mysite/agent.x86_64.iso"))
+def media() -> None:
+    """Look at finished media: what is on them, whether they are right, which secrets they carry."""
+
+
+@media.command(
+    epilog=options.examples(
+        "muster media inspect mysite/agent.x86_64.iso",
+        "muster media inspect mysite/agent.x86_64.iso --show /etc/chrony.conf",
+    )
+)
+@_medium
+@options.output
+@click.option("--show", metavar="PATH", help="Print one embedded file, without its secrets.")
+def inspect(medium: Path, output_format: str, *, show: str | None) -> None:
+    """Tell what is embedded in a medium: who it is for, kernel arguments, network, files, units.
+
+    Secrets are masked.
+    """
+    as_json = options.begin_without_site(output_format=output_format)
+    reading = read_medium(medium)
+    if show is not None:
+        click.echo(_masked(reading, show), nl=False)
+    elif as_json:
+        click.echo(json.dumps(_facts(reading), indent=2, ensure_ascii=False))
+    else:
+        click.echo("\n".join(_lines(medium, reading)))
+
+
+def _masked(reading: Reading, path: str) -> str:
+    text = reading.texts().get(path)
+    if text is None:
+        raise UserError(
+            f"there is no {path} on the medium",
+            hint="`muster media inspect` without --show lists what there is",
+        )
+    masked = masked_lines(text)
+    lines = [masked.get(number, line) for number, line in enumerate(text.split("\n"), start=1)]
+    return printable("\n".join(lines))
+
+
+def _facts(reading: Reading) -> dict[str, Any]:
+    live, tree = reading.live, reading.tree or {}
+    facts: dict[str, Any] = {
+        "kind": str(reading.kind),
+        "label": reading.label,
+        "size": reading.size_bytes,
+        "madeFor": dict(reading.made_for),
+        "files": [
+            {"path": file.path, "mode": f"{file.mode:04o}", "size": len(file.data)} for file in reading.files
+        ],
+        "units": [
+            {"name": unit.get("name"), "enabled": bool(unit.get("enabled"))}
+            for unit in list_entries(tree, "systemd", "units")
+        ],
+        "users": [
+            {
+                "name": user.get("name"),
+                "sshKeys": len(user.get("sshAuthorizedKeys") or ()),
+                "password": bool(user.get("passwordHash")),
+            }
+            for user in list_entries(tree, "passwd", "users")
+        ],
+    }
+    if live is not None:
+        facts |= {
+            "customized": live.is_customized,
+            "kernelArguments": live.kargs,
+            "defaultKernelArguments": live.default_kargs,
+            "network": sorted(live.network),
+            "initrd": [member.path for member in live.initrd],
+            "features": dict(live.features),
+            "roomForIgnition": live.capacity_bytes,
+            "roomWasMoved": live.is_moved,
+        }
+    return facts
+
+
+def _lines(medium: Path, reading: Reading) -> list[str]:
+    facts = _facts(reading)
+    made = facts["madeFor"]
+    lines = [
+        f"MEDIUM   {medium}",
+        f"kind     {facts['kind']}, label {facts['label']}, {render_size(facts['size'])}",
+    ]
+    if made:
+        lines += [
+            f"made by  {made.get('madeBy')}",
+            f"made for {made.get('cluster')}: {', '.join(made.get('hosts') or ['any host'])}",
+            f"meet at  {made.get('rendezvousIP') or 'not known yet'}",
+        ]
+    if reading.live is not None:
+        lines += [
+            f"boots    {facts['kernelArguments']}",
+            f"default  {facts['defaultKernelArguments']}",
+            f"room     {render_size(facts['roomForIgnition'])} for Ignition"
+            + (", moved to the end of the image" if facts["roomWasMoved"] else ""),
+        ]
+        if not facts["customized"]:
+            lines.append("nothing was embedded: this is a base image")
+    lines += [_user_line(user) for user in facts["users"]]
+    lines += [f"unit     {unit['name']}{'' if unit['enabled'] else ' (disabled)'}" for unit in facts["units"]]
+    lines += [f"network  {name} (initrd)" for name in facts.get("network", ())]
+    lines += [f"initrd   {name}" for name in facts.get("initrd", ())]
+    lines += [f"{file['mode']} {file['size']:>8}  {file['path']}" for file in facts["files"]]
+    return [printable(line) for line in lines]
+
+
+def _user_line(user: dict[str, Any]) -> str:
+    keys = f"{user['sshKeys']} SSH key{'' if user['sshKeys'] == 1 else 's'}"
+    return f"user     {user['name']}: {keys}, {'a' if user['password'] else 'no'} password"
+
+
+@media.command(epilog=options.examples("muster media audit mysite/agent.x86_64.iso"))
+@_medium
+@options.output
+def audit(medium: Path, output_format: str) -> None:
+    """List every secret on a medium by kind and place, without its value."""
+    as_json = options.begin_without_site(output_format=output_format)
+    found = find_secrets(read_medium(medium).texts())
+    if as_json:
+        body = [{"place": each.place, "kind": each.kind, "detail": each.detail} for each in found]
+        click.echo(json.dumps({"secrets": body}, indent=2, ensure_ascii=False))
+        return
+    width = max((len(each.kind) for each in found), default=0)
+    for each in found:
+        click.echo(
+            printable(f"{each.kind:<{width}}  {each.place}{f': {each.detail}' if each.detail else ''}")
+        )
+    click.echo(f"{len(found)} secrets; whoever has the medium has them" if found else "no secrets found")
+
+
+@media.command(
+    epilog=options.examples(
+        "muster media verify mysite/agent.x86_64.iso",
+        "muster media verify agent.x86_64.iso --public-key release.pub",
+        "muster media verify stick.img --rebuild mysite --base-image rhcos-live.iso",
+    )
+)
+@_medium
+@options.output
+@click.option(
+    "--checksum",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help=f"Checksum file.  [default: ISO{SUFFIX}]",
+)
+@click.option(
+    "--public-key",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Whose signature the checksum file must have (PEM).",
+)
+@click.option(
+    "--rebuild",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Compare with what this site directory gives, and name the first difference.",
+)
+@click.option("--valid-for", metavar="TIME", default="7d", help="As it was given when the medium was made.")
+@click.option(
+    "--ignition-override",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="As it was given when the medium was made.",
+)
+@options.base_image
+def verify(
+    medium: Path,
+    output_format: str,
+    *,
+    checksum: Path | None,
+    public_key: Path | None,
+    rebuild: Path | None,
+    **how: Any,
+) -> ExitStatus:
+    """Check that a medium is complete and unchanged.
+
+    That is told by its checksum file, by a signature of that, or by making the medium again and comparing.
+    """
+    as_json = options.begin_without_site(output_format=output_format)
+    findings = [_verify_checksum(medium, checksum)] if rebuild is None or checksum else []
+    if public_key is not None:
+        findings.append(_verify_signature(medium, checksum, public_key))
+    if rebuild is not None:
+        from muster.cli.rebuild import Rebuild, compare_with_site
+
+        findings.append(compare_with_site(medium, Rebuild(rebuild, **how)))
+    is_good = all(good for good, _ in findings)
+    if as_json:
+        body = {"medium": str(medium), "good": is_good, "findings": [text for _, text in findings]}
+        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
+    else:
+        for good, text in findings:
+            click.echo(f"{'good' if good else 'BAD'}: {text}")
+    return ExitStatus.OK if is_good else ExitStatus.FAILED
+
+
+def _beside(medium: Path, suffix: str) -> Path:
+    return medium.with_name(medium.name + suffix)
+
+
+def _verify_checksum(medium: Path, checksum: Path | None) -> tuple[bool, str]:
+    path = checksum or _beside(medium, SUFFIX)
+    wanted = parse_checksum(_read(path, "name one with --checksum, or make the medium again"), str(path))
+    with (
+        Volume.open(medium) as volume,
+        progress.bar(f"reading {medium.name}", total=volume.file_size) as advance,
+    ):
+        found = hash_leaves(volume.read, volume.file_size, by_total(advance)).digest
+    if found == wanted:
+        return True, f"{medium} has the digest that {path} tells"
+    return False, f"{medium} has the digest {found.hex()}, and {path} tells {wanted.hex()}"
+
+
+def _verify_signature(medium: Path, checksum: Path | None, public_key: Path) -> tuple[bool, str]:
+    path, signature = checksum or _beside(medium, SUFFIX), _beside(medium, SIGNATURE_SUFFIX)
+    data = _read(signature, "--sign-key makes one when the medium is made")
+    if is_signed_by(load_public_key(public_key), _read(path, ""), data):
+        return True, f"{path} is signed by the owner of {public_key}"
+    return False, f"{signature} is not a signature of {path} by the owner of {public_key}"
+
+
+def _read(path: Path, hint: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise UserError(f"there is no {path}", hint=hint) from error
+    except OSError as error:
+        raise cannot("read", path, error) from error

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the cache holds: to list it, to verify it, and to remove what is not used any more."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from muster.errors import ExternalError
+from muster.image.cache.hashes import hash_file
+from muster.image.cache.lock import Lock, find_free_lock
+from muster.image.cache.places import cannot_keep
+from muster.image.cache.records import ImageRecord, PartRecord, UrlRecord, find_record, find_time
+from muster.image.cache.store import Cache
+from muster.image.progress import Progress
+
+_IN_FLIGHT: Final = timedelta(hours=1)
+"""How long a temporary name may belong to somebody who is just writing it."""
+
+
+class Kind(StrEnum):
+    """What an item of the cache is."""
+
+    IMAGE = "image"
+    PARTIAL = "partial"
+    DERIVED = "derived"
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something in the cache that takes room."""
+
+    kind: Kind
+    key: str
+    """The sha256 of an image; for the rest, what its files are called by."""
+    path: Path
+    size_bytes: int
+    origins: tuple[str, ...]
+    used_at: datetime
+    total_bytes: int = 0
+    """How large a partial download will be; 0 when nobody knows."""
+
+
+class Verdict(StrEnum):
+    """What became of an item."""
+
+    GOOD = "good"
+    DAMAGED = "damaged"
+    REMOVED = "removed"
+    IN_USE = "in use"
+
+
+def find_items(cache: Cache) -> list[Item]:
+    """Everything that takes room, the most recently used first."""
+    found = [*_images(cache), *_partials(cache), *_derived(cache)]
+    return sorted(found, key=lambda item: (item.used_at, item.key), reverse=True)
+
+
+def _images(cache: Cache) -> Iterator[Item]:
+    for path in _files(cache.root / "images", ".iso"):
+        record = find_record(path.with_suffix(".json"), ImageRecord) or ImageRecord()
+        used = find_time(record.used_at) or _changed(path)
+        yield Item(Kind.IMAGE, path.stem, path, _size(path), record.origins, used)
+
+
+def _partials(cache: Cache) -> Iterator[Item]:
+    for path in _files(cache.root / "parts", ".part"):
+        record = find_record(path.with_suffix(".json"), PartRecord) or PartRecord()
+        size = _size(path) + _size(path.with_suffix(".unpacked"))
+        origins = (record.url,) if record.url else ()
+        yield Item(Kind.PARTIAL, path.stem, path, size, origins, _changed(path), record.total_bytes)
+
+
+def _derived(cache: Cache) -> Iterator[Item]:
+    """By the image that it was made from, which may be a local file that the cache does not hold."""
+    for folder in _files(cache.root / "leaves", ""):
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        used = max(map(_changed, [folder, *files]))
+        names = tuple(sorted(path.name for path in files))
+        yield Item(Kind.DERIVED, folder.name, folder, sum(map(_size, files)), names, used)
+
+
+def _files(folder: Path, suffix: str) -> list[Path]:
+    try:
+        names = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [path for path in names if path.name.endswith(suffix) and not path.name.startswith(".")]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _changed(path: Path) -> datetime:
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except OSError:
+        return datetime.fromtimestamp(0, UTC)
+
+
+def verify_image(cache: Cache, item: Item, progress: Progress) -> Verdict:
+    """Hash all of an image; a damaged one is removed, so that the next run fetches it again."""
+    try:
+        if hash_file(item.path, progress, f"verifying {item.key[:12]}").sha256 == item.key:
+            return Verdict.GOOD
+    except ExternalError:
+        if not item.path.exists():
+            return Verdict.REMOVED  # Somebody else was faster.
+        raise
+    return Verdict.REMOVED if remove_item(cache, item) == Verdict.REMOVED else Verdict.DAMAGED
+
+
+def choose_items(items: list[Item], now: datetime, older_than: timedelta | None) -> list[Item]:
+    """What was not used for so long; all of it without a limit."""
+    return [item for item in items if older_than is None or now - item.used_at >= older_than]
+
+
+def remove_item(cache: Cache, item: Item) -> Verdict:
+    """Remove an item, unless somebody is using it."""
+    lock = _lock(cache, item)
+    if lock is None:
+        return Verdict.IN_USE
+    try:
+        _remove(item)
+        if item.kind is Kind.IMAGE:
+            _forget_urls(cache, item.key)
+    finally:
+        lock.release(remove=True)
+    return Verdict.REMOVED
+
+
+def _lock(cache: Cache, item: Item) -> Lock | None:
+    kind = "url" if item.kind is Kind.PARTIAL else "image"
+    path = cache.places.lock(kind, item.key)
+    try:
+        return find_free_lock(path)
+    except OSError as error:
+        raise cannot_keep(path, error) from error
+
+
+def _remove(item: Item) -> None:
+    try:
+        if item.kind is Kind.DERIVED:
+            shutil.rmtree(item.path)
+        else:
+            for suffix in (item.path.suffix, ".unpacked", ".json"):
+                item.path.with_suffix(suffix).unlink(missing_ok=True)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise cannot_keep(item.path, error) from error
+
+
+def _forget_urls(cache: Cache, sha256: str) -> None:
+    for path in _files(cache.root / "urls", ".json"):
+        record = find_record(path, UrlRecord)
+        if record is None or record.sha256 == sha256:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def sweep(cache: Cache, now: datetime, older_than: timedelta | None) -> int:
+    """Remove small files that nothing needs: old hashes, locks, and what crashes left; tell how many."""
+    count = 0
+    for path in _files(cache.root / "hashes", ".json"):
+        if older_than is None or now - _changed(path) >= older_than:
+            count += _unlink(path)
+    for path in cache.root.rglob(".*.part"):
+        if now - _changed(path) >= _IN_FLIGHT:
+            count += _unlink(path)
+    for path in _files(cache.root / "locks", ".lock"):
+        if older_than is None or now - _changed(path) >= older_than:
+            count += _unlock(path)
+    return count
+
+
+def _unlock(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        lock = find_free_lock(path)
+        if lock is not None:
+            lock.release(remove=True)
+            return 1
+    return 0
+
+
+def _unlink(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        path.unlink()
+        return 1
+    return 0

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts that the HTTP client is put together from: only HTTP and HTTPS, no file, no FTP."""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import os
+import ssl
+import urllib.request
+from collections.abc import Callable, Sequence
+from email.message import Message
+from functools import partial
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from muster.errors import UserError
+
+
+def build_opener(authorities: Sequence[str], read_s: float) -> urllib.request.OpenerDirector:
+    """A client with these authorities besides those of the system, and this limit for silence, in seconds."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        _Proxies(),
+        _Http(read_s),
+        _Https(build_context(authorities), read_s),
+        _Redirects(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.UnknownHandler(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def build_context(authorities: Sequence[str]) -> ssl.SSLContext:
+    """How TLS is spoken: verified, always."""
+    context = ssl.create_default_context()
+    for text in authorities:
+        try:
+            context.load_verify_locations(cadata=text)
+        except (ssl.SSLError, ValueError) as error:
+            raise UserError(
+                "the extra trust bundle has no certificate that can be read",
+                hint="it has to be text in PEM form: -----BEGIN CERTIFICATE-----",
+            ) from error
+    return context
+
+
+def is_direct(host: str, no_proxy: str) -> bool:
+    """Whether NO_PROXY names a host: itself, a domain above it, a network that its address is in, or all."""
+    name = host.lower().strip("[]").rstrip(".")
+    return any(_names(entry.strip().lower(), name) for entry in no_proxy.split(","))
+
+
+def _names(entry: str, name: str) -> bool:
+    if entry == "*":
+        return True
+    if not entry:
+        return False
+    try:
+        return ipaddress.ip_address(name) in ipaddress.ip_network(entry.strip("[]"), strict=False)
+    except ValueError:
+        domain = entry.partition(":")[0].removeprefix("*").strip(".")
+        return bool(domain) and (name == domain or name.endswith(f".{domain}"))
+
+
+class _Proxies(urllib.request.ProxyHandler):
+    """The proxies of the environment; NO_PROXY may have networks, as Go's and curl's may."""
+
+    def proxy_open(self, req: urllib.request.Request, proxy: str, type: str) -> Any:
+        host = urlsplit(req.full_url).hostname or ""
+        if is_direct(host, os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""):
+            return None
+        return super().proxy_open(req, proxy, type)
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows to HTTP and HTTPS, and never from HTTPS to what anybody can read and change."""
+
+    def redirect_request(  # noqa: PLR0913 - the signature is urllib's
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> urllib.request.Request | None:  # fmt: skip
+        if req.full_url.lower().startswith("https:") and not newurl.lower().startswith("https:"):
+            return None
+        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
+
+
+class _Http(urllib.request.HTTPHandler):
+    def __init__(self, read_s: float) -> None:
+        super().__init__()
+        self._connection: Callable[..., Any] = partial(_Connection, read_s=read_s)
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(self._connection, req)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def __init__(self, context: ssl.SSLContext, read_s: float) -> None:
+        super().__init__(context=context)
+        self._connection: Callable[..., Any] = partial(_SecureConnection, context=context, read_s=read_s)
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(self._connection, req)
+
+
+class _Connection(http.client.HTTPConnection):
+    """Waits longer or shorter for bytes than it did for the connection."""
+
+    def __init__(self, *args: Any, read_s: float, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._read_s = read_s
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock.settimeout(self._read_s)
+
+
+class _SecureConnection(http.client.HTTPSConnection):
+    """The same with TLS; the handshake still belongs to the connection."""
+
+    def __init__(self, *args: Any, read_s: float, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._read_s = read_s
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock.settimeout(self._read_s)

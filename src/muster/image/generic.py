@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Media that know no site: their hosts wait for a configuration medium, or for a person."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from muster.config.derive import Counts
+from muster.config.resolve import resolve_hosts
+from muster.image.coreos.architecture import find_architecture
+from muster.image.coreos.customize import Customization, customize
+from muster.image.ignition.merge import merge, parse_override
+from muster.image.ignition.model import render_tree, tree_of
+from muster.image.ignition.unconfigured import Generic, unconfigured_config
+from muster.image.iso.volume import Volume
+from muster.image.making import Making
+from muster.image.product import Bill, Papers, Source, base_component, paper_names, save_customized
+from muster.image.progress import Progress
+from muster.image.signature import load_signing_key
+from muster.model.release import RPM_ARCHITECTURES
+from muster.model.site import Site
+
+IGNITION_FILE: Final = "unconfigured-agent.ign"
+
+
+def generic_of(site: Site) -> Generic:
+    """What a directory says that holds for hosts of any site: credentials, release, known networks."""
+    manifests, infra = site.manifests, site.infra_env_spec
+    found = manifests.pull_secret.find_logins() if manifests and manifests.pull_secret else None
+    logins = found[1] if found else None
+    image_set = manifests.cluster_image_set if manifests else None
+    named = (
+        ((image_set.node.source.name.rpartition("/")[2], image_set.node.source.text),) if image_set else ()
+    )
+    return Generic(
+        ssh_key=(infra.ssh_authorized_key or "") if infra else "",
+        pull_secret=logins.reveal() if logins else "",
+        manifests=named,
+        hosts=resolve_hosts(site, Counts(0, 0, 0)),
+    )
+
+
+def generic_ignition(site: Site, override: str) -> bytes:
+    """The Ignition config of a generic medium."""
+    tree = tree_of(unconfigured_config(generic_of(site)))
+    infra = site.infra_env_spec
+    written = (infra.ignition_config_override or "") if infra else ""
+    for text, origin in ((written, "InfraEnv's ignitionConfigOverride"), (override, "--ignition-override")):
+        if text:
+            tree, _ = merge(tree, parse_override(text, origin))
+    return render_tree(tree)
+
+
+def generic_image_name(volume: Volume) -> str:
+    """The file name of a generic ISO."""
+    return f"agent-unconfigured.{find_architecture(volume) or RPM_ARCHITECTURES['amd64']}.iso"
+
+
+def build_generic_image(making: Making, source: Source, ignition: bytes, progress: Progress) -> None:
+    """Write the ISO."""
+    signed = making.manner.sign_key is not None
+    making.begin(None, (making.name, *paper_names(making.name, signed=signed)))
+    overlay = customize(source.volume, Customization(ignition=ignition))
+    digest = save_customized(source, overlay, making.path(making.name), progress)
+    making.note_image(making.name)
+    key = load_signing_key(making.manner.sign_key) if making.manner.sign_key else None
+    papers = Papers(Bill((base_component(source.base, source.volume.label),), 0, {}), key)
+    for name, data in papers.render(making.name, digest):
+        making.save(name, data, mode=0o644)

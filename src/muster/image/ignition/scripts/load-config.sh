@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Takes a site's configuration from a medium with the label agent_configimage, whenever one appears.
+# $1 is its device. MUSTER_ROOT stands for / in tests, where $1 may be a folder.
+set -u
+root=${MUSTER_ROOT:-}
+device=$1
+mount=$root/run/muster/config-image
+stage=$root/run/muster/config
+screen=$root/etc/issue.d/60-muster-config-image.issue
+
+say() {
+    printf 'muster: %s\n' "$*" >&2
+    [ -n "$root" ] || printf 'muster: %s\n' "$*" >/dev/console 2>/dev/null
+    mkdir -p "${screen%/*}" && printf '%s\n' "$*" >"$screen"
+}
+
+fail() {
+    say "$*"
+    exit 1
+}
+
+if [ -e "$root/etc/assisted/rendezvous-host.env" ]; then
+    printf 'muster: this host has its configuration already; %s is left alone\n' "$device" >&2
+    exit 0
+fi
+
+# Unpack beside, and look at it, before anything takes its place.
+umask 077
+rm -rf "$stage" && mkdir -p "$stage" "$mount" || fail "cannot make a place for the configuration"
+if [ -d "$device" ]; then
+    mount=$device
+else
+    mount -o ro "$device" "$mount" || fail "the configuration medium $device cannot be mounted"
+    trap 'umount "$mount"' EXIT
+fi
+[ -r "$mount/config.gz" ] || fail "the configuration medium $device has no config.gz"
+gzip -dc "$mount/config.gz" | (cd "$stage" && cpio -idm --no-absolute-filenames --quiet) ||
+    fail "the configuration on $device is damaged; make the medium again"
+[ -r "$stage/etc/assisted/rendezvous-host.env" ] || fail "the configuration on $device names no rendezvous host"
+
+wanted=$stage/etc/assisted/manifests/cluster-image-set.yaml
+own=$root/etc/assisted/manifests/cluster-image-set.yaml
+if [ -e "$own" ] && [ -e "$wanted" ] && ! cmp -s "$own" "$wanted"; then
+    fail "the configuration on $device is for another release than this medium; make both for the same one"
+fi
+
+# The name of the rendezvous host comes last: it releases everything that waits for a configuration.
+mv "$stage/etc/assisted/rendezvous-host.env" "$stage/../rendezvous-host.env"
+(cd "$stage" && find . -type f) | while IFS= read -r file; do
+    (umask 022 && mkdir -p "$root/${file%/*}") && cp -p "$stage/$file" "$root/$file" || exit 1
+done || fail "cannot put the configuration in place"
+if [ -z "$root" ]; then
+    [ ! -r /etc/assisted/core/password.hash ] || usermod -p "$(cat /etc/assisted/core/password.hash)" core
+    if [ -r /etc/assisted/core/authorized_keys ]; then
+        install -d -m 700 -o core -g core ~core/.ssh
+        install -m 600 -o core -g core /etc/assisted/core/authorized_keys ~core/.ssh/authorized_keys
+    fi
+    /usr/local/bin/muster-hostname
+    if [ -d /etc/assisted/network ]; then
+        /usr/local/bin/muster-network
+        nmcli connection reload
+        for profile in /etc/NetworkManager/system-connections/*.nmconnection; do
+            [ ! -e "$profile" ] || nmcli connection up filename "$profile" || :
+        done
+    fi
+fi
+(umask 022 && mkdir -p "$root/etc/assisted") &&
+    mv "$stage/../rendezvous-host.env" "$root/etc/assisted/rendezvous-host.env" ||
+    fail "cannot put the configuration in place"
+rm -rf "$stage"
+say "this host has taken its configuration from $device"

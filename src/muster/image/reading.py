@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a finished medium holds, whichever tool made it: Ignition config, kernel arguments, files, labels."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+from muster.errors import MediaError
+from muster.image.coreos.customize import Contents, read_contents
+from muster.image.cpio import parse_archives
+from muster.image.ignition.label import PATH as LABEL_FILE
+from muster.image.ignition.merge import list_entries
+from muster.image.ignition.unconfigured import CONFIG_LABEL
+from muster.image.image_based.config import LABEL as CLUSTER_CONFIG_LABEL
+from muster.image.iso.volume import Volume
+
+_MOST: Final = 64 << 20
+"""No file of a configuration is larger."""
+
+
+class Kind(StrEnum):
+    """What a medium is for."""
+
+    LIVE = "live system"
+    SITE_CONFIG = "configuration of a site"
+    CLUSTER_CONFIG = "configuration of an image-based cluster"
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A file that the medium puts onto a host."""
+
+    path: str
+    mode: int
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A medium that was read."""
+
+    kind: Kind
+    label: str
+    size_bytes: int
+    files: tuple[Embedded, ...]
+    live: Contents | None = None
+    """What only a live system has: boot arguments, room, features."""
+    tree: Mapping[str, Any] | None = None
+    """The Ignition config of a live system, if it has one."""
+    made_for: Mapping[str, Any] = field(default_factory=dict)
+    """What the medium says about itself, if Muster made it."""
+
+    def texts(self) -> dict[str, str]:
+        """Everything that can be read, by its place on the medium."""
+        found = {file.path: file.data.decode("utf-8", "replace") for file in self.files}
+        tree = self.tree or {}
+        for user in list_entries(tree, "passwd", "users"):
+            found[f"passwd.users[{user.get('name')}]"] = str(user.get("passwordHash") or "")
+        for unit in list_entries(tree, "systemd", "units"):
+            found[f"systemd.units[{unit.get('name')}]"] = str(unit.get("contents") or "")
+        if self.live is not None:
+            network = self.live.network.items()
+            found |= {f"initrd:{name}": data.decode("utf-8", "replace") for name, data in network}
+            found |= {
+                f"initrd:{each.path}": each.data.decode("utf-8", "replace") for each in self.live.initrd
+            }
+            found["kernel arguments"] = self.live.kargs or ""
+        return found
+
+
+def read_medium(path: Path) -> Reading:
+    """Read a medium that Muster, or a tool with the same formats, made."""
+    with Volume.open(path) as volume:
+        if volume.label == CONFIG_LABEL:
+            return _read_config(volume)
+        if volume.label == CLUSTER_CONFIG_LABEL:
+            files = tuple(
+                Embedded(each.path, 0o644, volume.load(each, limit=_MOST)) for each in volume.walk()
+            )
+            return Reading(Kind.CLUSTER_CONFIG, volume.label, volume.file_size, files)
+        contents = read_contents(volume)
+        tree = parse_ignition(contents.ignition, str(path)) if contents.ignition is not None else None
+        files = tuple(_embedded(tree)) if tree else ()
+        return Reading(
+            Kind.LIVE, volume.label, volume.file_size, files, contents, tree, made_for=_made_for(files)
+        )
+
+
+def _read_config(volume: Volume) -> Reading:
+    packed = volume.find("config.gz")
+    if packed is None:
+        raise MediaError(f"{volume.name} has no config.gz", hint="make the configuration ISO again")
+    try:
+        archive = gzip.decompress(volume.load(packed, limit=_MOST))
+    except (OSError, EOFError, zlib.error) as error:
+        raise MediaError(
+            f"config.gz of {volume.name} is damaged", hint="make the configuration ISO again"
+        ) from error
+    members = parse_archives(archive, f"config.gz of {volume.name}")
+    files = tuple(
+        Embedded(f"/{each.path}", each.mode & 0o7777, each.data)
+        for each in members
+        if each.mode >> 12 == 0o10
+    )
+    return Reading(Kind.SITE_CONFIG, volume.label, volume.file_size, files, made_for=_made_for(files))
+
+
+def parse_ignition(data: bytes, name: str) -> dict[str, Any]:
+    """The Ignition config of a medium as a tree."""
+    try:
+        tree = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise MediaError(
+            f"the Ignition config of {name} is not JSON", hint="make the medium again"
+        ) from error
+    if not isinstance(tree, dict):
+        raise MediaError(f"the Ignition config of {name} is not an object", hint="make the medium again")
+    return tree
+
+
+def _embedded(tree: Mapping[str, Any]) -> Iterator[Embedded]:
+    for file in list_entries(tree, "storage", "files"):
+        contents = file.get("contents")
+        source = contents.get("source") if isinstance(contents, dict) else None
+        packed = contents.get("compression") == "gzip" if isinstance(contents, dict) else False
+        mode = file.get("mode")
+        data = decode_data_url(source, packed=packed) if isinstance(source, str) else b""
+        yield Embedded(str(file.get("path")), mode if isinstance(mode, int) else 0o644, data)
+
+
+def decode_data_url(source: str, *, packed: bool = False) -> bytes:
+    """The content of a data URL; that of another URL is not on the medium."""
+    head, comma, body = source.partition(",")
+    if not head.startswith("data:") or not comma:
+        return source.encode()
+    try:
+        data = b64decode(body) if head.endswith(";base64") else unquote_to_bytes(body)
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MOST) if packed else data
+    except (Base64Error, ValueError, zlib.error):
+        return source.encode()
+
+
+def _made_for(files: tuple[Embedded, ...]) -> Mapping[str, Any]:
+    data = next((file.data for file in files if file.path == LABEL_FILE), b"{}")
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

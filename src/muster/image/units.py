@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes and times, as people write and read them."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Final
+
+from muster.errors import UserError
+
+_STEP: Final = 1024
+_SIZES: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+_AGE: Final = re.compile(r"(\d{1,6})\s*([smhdw])")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_WORDS: Final = ((86_400, "day"), (3600, "hour"), (60, "minute"))
+
+
+def render_size(size_bytes: float) -> str:
+    """A number of bytes with a unit and as many digits as help: 512 B, 1.2 GiB, 88 MiB."""
+    value = float(size_bytes)
+    for unit in _SIZES:
+        if round(value) < _STEP or unit == _SIZES[-1]:
+            digits = 1 if value < 10 and unit != "B" else 0
+            return f"{value:.{digits}f} {unit}"
+        value /= _STEP
+    raise AssertionError(size_bytes)
+
+
+def render_clock(seconds: float) -> str:
+    """A time span on a clock: 0:08, 12:30, 1:02:03."""
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def render_age(age: timedelta) -> str:
+    """How long ago something was: 3 days ago, just now."""
+    seconds = age.total_seconds()
+    for length, word in _WORDS:
+        count = int(seconds // length)
+        if count >= 1:
+            return f"{count} {word}{'' if count == 1 else 's'} ago"
+    return "just now"
+
+
+def parse_age(text: str) -> timedelta:
+    """A time span as flags take it: 12h, 30d, 4w."""
+    match = _AGE.fullmatch(text.strip().lower())
+    if match is None:
+        raise UserError(
+            f"{text!r} is not a time span", hint="write a number and one of s, m, h, d, w: 12h, 30d, 4w"
+        )
+    return timedelta(seconds=int(match[1]) * _SECONDS[match[2]])
