@@ -17,6 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
+from muster.image.coreos.customize import read_contents
+from muster.image.iso.volume import Volume
+from tests.component.live import Live
 from tests.component.muster import run
 from tests.fleets import EXAMPLE, HEADER, make_table, make_template, row
 
@@ -400,3 +403,19 @@ def test_a_table_in_yaml(template: Path, tmp_path: Path) -> None:
     iso = tmp_path / "sites/a/imagebasedconfig.iso"
     manifest = json.loads(extract(iso, "/cluster-configuration/manifest.json", tmp_path / "m.json"))
     assert manifest["node_labels"] == {"site.example.com/region": "north", "example.com/rack": "r1"}
+
+
+def test_the_installation_iso(build_x86: Live, tmp_path: Path) -> None:
+    factory = Path(shutil.copytree(EXAMPLE.parent / "image-based-installation", tmp_path / "factory"))
+    more = ("--base-image", build_x86.path, "--cache-dir", tmp_path / "cache")
+    result = run(*CREATE, "image", "--dir", factory, *more)
+    assert result.status == 0, result.err
+    with Volume.open(factory / "rhcos-ibi.iso") as volume:
+        ignition = read_contents(volume).ignition
+    assert ignition is not None
+    tree = json.loads(ignition)
+    assert "/var/tmp/ibi-configuration.json" in [file["path"] for file in tree["storage"]["files"]]
+    assert "nothing has changed" in run(*CREATE, "image", "--dir", factory, *more).out
+    (factory / "post.sh").write_text("#!/bin/sh\n")
+    assert "made anew: post.sh" in run(*CREATE, "image", "--dir", factory, *more).out
+    assert "no base image is named" in run(*CREATE, "image", "--dir", factory).err
