@@ -15,6 +15,7 @@ VERBS: Final = {
     "check": ("check:check", "Find every mistake in a site's files, and repair the mechanical ones."),
     "plan": ("plan:plan", "Show what will be installed, and where every value comes from."),
     "agent": ("agent:agent", "Make media and manifests for an agent-based installation."),
+    "image-based": ("image_based:image_based", "Make media for an image-based installation."),
     "cache": ("cache:cache", "Show, verify and prune the images that are kept between runs."),
     "media": ("media:media", "Look at finished media: content, checksums, secrets."),
     "explain": ("explain:explain", "Explain a field of a file, or a rule by its id."),

@@ -60,6 +60,9 @@ def tell(run: Run, making: Making, lines: Iterable[str] = (), **facts: Any) -> N
     if not making.names:
         click.echo(f"nothing has changed: {path} is up to date")
         return
+    if making.changes and not making.written:
+        click.echo(f"{path} stays as it is, although {'; '.join(making.changes)}")
+        return
     if making.changes:
         click.echo(f"made anew: {'; '.join(making.changes)}")
     for line in (*(f"{making.path(name)} written" for name in making.written), *lines):

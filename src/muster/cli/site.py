@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -46,6 +47,13 @@ def load_valid_site(run: Run, *, may_be_empty: bool = False) -> Site:
 
 def _what(run: Run, found: Site) -> str:
     return f"the files in {run.directory} do not hold" if found.sources else f"{run.directory} holds no site"
+
+
+def require_files(run: Run, names: Sequence[str], hint: str) -> None:
+    """Files that a verb cannot do without; told before anything is judged as something else."""
+    missing = [name for name in names if not (run.directory / name).exists()]
+    if missing:
+        raise UserError(f"there is no {' and no '.join(missing)} in {run.directory}", hint=hint)
 
 
 def _way_out(run: Run, problems: list[Problem]) -> str:

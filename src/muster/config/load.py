@@ -206,16 +206,11 @@ class _Loader:
             what = "a list" if isinstance(document, Sequence) else "a single value"
             self.problems.append(problem("not-a-mapping", Place.start_of(document), found=what))
             return None
-        binder = Binder(lenient=self._lenience(model))
+        binder = Binder(lenient=lenience(model, self.environment))
         unwrapped = unwrap_spec(model, document, self.problems)
         bound = binder.bind(model, unwrapped)
         self.problems += binder.problems
         return bound
-
-    def _lenience(self, model: type[Model]) -> str:
-        if model is InstallConfig and self.environment.invoker:
-            return "of install-config.yaml, with OPENSHIFT_INSTALL_INVOKER set,"
-        return "of this file" if model in (NMStateConfig, NodesConfig) else ""
 
     def _text(self, name: str) -> Source | None:
         source, found = read_text(self.folder, name)
@@ -276,6 +271,13 @@ class _Loader:
             )
         )
         return read
+
+
+def lenience(model: type[Model], environment: Environment) -> str:
+    """Where unknown keys only warn, in words; empty when they are errors."""
+    if model is InstallConfig and environment.invoker:
+        return "of install-config.yaml, with OPENSHIFT_INSTALL_INVOKER set,"
+    return "of this file" if model in (NMStateConfig, NodesConfig) else ""
 
 
 def _is_backup(name: str) -> bool:

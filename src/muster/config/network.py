@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Iterable
+from functools import lru_cache
 from typing import Final
 
 from muster_native import NmstateError, gen_conf
@@ -50,7 +51,7 @@ def read_network(node: Node, problems: list[Problem]) -> tuple[NMState | None, t
     if not isinstance(node, Map):
         problems.append(_not_a_mapping(node))
         return None, ()
-    network = Binder(partial=True).bind(NMState, node) or NMState()
+    network = bind_network(node) or NMState()
     try:
         keyfiles = gen_conf(json.dumps(to_plain(node)))
     except NmstateError as error:
@@ -59,6 +60,12 @@ def read_network(node: Node, problems: list[Problem]) -> tuple[NMState | None, t
     if not keyfiles and not all_off:
         problems.append(problem("network-empty", Place.of_key(node)))
     return network, keyfiles
+
+
+@lru_cache(maxsize=4)
+def bind_network(node: Map) -> NMState | None:
+    """What Muster reads of a network. Dozens of rules ask for that of the same document."""
+    return Binder(partial=True).bind(NMState, node)
 
 
 def _not_a_mapping(node: Node) -> Problem:

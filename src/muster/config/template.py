@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file that users start from."""
+"""The files that users start from."""
 
 from __future__ import annotations
 
@@ -47,4 +47,89 @@ hosts:
       - destination: 0.0.0.0/0
         next-hop-address: 192.0.2.1
         next-hop-interface: eno1
+"""
+
+IMAGE_BASED_CONFIG_TEMPLATE: Final = """\
+# image-based-config.yaml: what turns the copy of a seed into the cluster of this site.
+# install-config.yaml beside it names the cluster: platform none, one control-plane host, no workers.
+# `muster explain image-based-config` tells all fields; `muster check` finds mistakes.
+# The values below are examples: replace them all.
+apiVersion: v1beta1
+kind: ImageBasedConfig
+metadata:
+  name: site1                           # the cluster's name, as in install-config.yaml
+hostname: site1.example.com
+# Registry that holds the images of the release from now on; without it, that of the seed.
+# releaseRegistry: registry.example.com:5000
+# Time servers; without any, those of the seed are asked.
+# additionalNTPSources:
+# - 192.0.2.1
+# Labels that the node gets.
+# nodeLabels:
+#   example.com/region: north
+networkConfig:                          # NMState; without it: DHCP
+  interfaces:
+  - name: eno1
+    type: ethernet
+    state: up
+    mac-address: 52:54:00:00:00:10
+    ipv4:
+      enabled: true
+      dhcp: false
+      address:
+      - ip: 192.0.2.10
+        prefix-length: 24
+  dns-resolver:
+    config:
+      server:
+      - 192.0.2.1
+  routes:
+    config:
+    - destination: 0.0.0.0/0
+      next-hop-address: 192.0.2.1
+      next-hop-interface: eno1
+"""
+
+IMAGE_BASED_INSTALLATION_TEMPLATE: Final = """\
+# image-based-installation-config.yaml: how a seed gets onto the disk of a machine, before its site is known.
+# `muster explain image-based-installation-config` tells all fields; `muster check` finds mistakes.
+# The values below are examples: replace them all.
+apiVersion: v1beta1
+kind: ImageBasedInstallationConfig
+metadata:
+  name: factory
+# The cluster to copy, and its version: they have to say the same.
+seedImage: registry.example.com/seeds/edge:4.21.0
+seedVersion: '4.21.0'
+# A name that is the same on every machine of the series.
+installationDisk: /dev/disk/by-path/pci-0000:65:00.0-nvme-1
+# Logins at the registries, as one line of JSON: '{"auths": {"registry.example.com": {"auth": "..."}}}'
+pullSecret:
+# Who may log in to the live system as core, while the disk is written.
+# sshKey: ssh-ed25519 AAAA... admin@example.com
+# Where the partition for /var/lib/containers begins: a size with K, M, G, T or P; with a minus from the end.
+# extraPartitionStart: '-120G'
+# Switch the machine off when the seed is on its disk.
+# shutdown: true
+# Static network of the live system, as NMState; without it: DHCP.
+# networkConfig:
+#   interfaces:
+#   - name: eno1
+#     type: ethernet
+#     state: up
+#     mac-address: 52:54:00:00:00:10
+#     ipv4:
+#       enabled: true
+#       dhcp: false
+#       address:
+#       - ip: 192.0.2.10
+#         prefix-length: 24
+# Mirrors, if the registries cannot be reached directly, and the certificate that signed theirs.
+# imageDigestSources:
+# - source: quay.io/openshift-release-dev/ocp-release
+#   mirrors:
+#   - registry.example.com/openshift/release-images
+# additionalTrustBundle: |
+#   -----BEGIN CERTIFICATE-----
+#   -----END CERTIFICATE-----
 """

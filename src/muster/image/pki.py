@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
@@ -140,7 +141,7 @@ def _begin(
 ) -> x509.CertificateBuilder:
     start = secrets.created
     public = key.public_key()
-    seed = f"{secrets.cluster_id} {subject.rfc4514_string()} ".encode() + public_der(public)
+    seed = secrets.cluster_id.encode() + subject.public_bytes() + public_der(public)
     serial = int.from_bytes(hashlib.sha256(seed).digest()[:16], "big") >> 1 or 1
     return x509.CertificateBuilder(issuer, subject, public, serial, start, start + valid)
 
@@ -149,8 +150,7 @@ def _add_uses(
     builder: x509.CertificateBuilder, key: PrivateKey, uses: Sequence[ObjectIdentifier], authority: Authority
 ) -> x509.CertificateBuilder:
     """The extensions of a certificate that signs no others."""
-    signer_id = authority.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-    issuer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(signer_id)
+    issuer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(_key_id(authority.key))
     return (
         builder.add_extension(_usage(key, signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage(uses), critical=False)
@@ -184,6 +184,7 @@ def _key_id(key: PrivateKey) -> x509.SubjectKeyIdentifier:
     return x509.SubjectKeyIdentifier.from_public_key(key.public_key())
 
 
+@lru_cache(maxsize=16)
 def _name(*parts: tuple[ObjectIdentifier, str]) -> x509.Name:
     """A name whose texts have the types that Go chooses: printable when it can be, else UTF-8."""
     return x509.Name([x509.NameAttribute(which, text, _type=_type_of(text)) for which, text in parts])

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Final
 
 BEGIN: Final = "-----BEGIN "
@@ -44,9 +45,10 @@ class Block:
     """It holds the secret half of a key."""
 
 
-def read_bundle(text: str) -> list[Block]:
-    """The blocks of a bundle, in their order."""
-    return [_read_block(match) for match in _BLOCK.finditer(text)]
+@lru_cache(maxsize=4)
+def read_bundle(text: str) -> tuple[Block, ...]:
+    """The blocks of a bundle, in their order. All sites of a fleet have the same, maybe of hundreds."""
+    return tuple(_read_block(match) for match in _BLOCK.finditer(text))
 
 
 def text_after(text: str) -> str:

@@ -106,7 +106,7 @@ def check_machine_network(site: Site) -> Iterator[Problem]:
         return
     for host in site.hosts:
         if ips_of(host) and not _has_more_when_up(host):
-            yield from _check_host(host, networks)
+            yield from check_host(host, networks)
 
 
 def _has_more_when_up(host: SiteHost) -> bool:
@@ -116,7 +116,8 @@ def _has_more_when_up(host: SiteHost) -> bool:
     return any(part and part.address for interface in off for part in (interface.ipv4, interface.ipv6))
 
 
-def _check_host(host: SiteHost, networks: Items[Network]) -> Iterator[Problem]:
+def check_host(host: SiteHost, networks: Items[Network]) -> Iterator[Problem]:
+    """A host has an address in a network of each IP version, unless it may get one there."""
     versions = {network.version for network in networks}
     ips = ips_of(host)
     inside = [found for found in ips if network_of(found.ip, networks)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from muster.config import links
-from muster.config.document.bind import Binder
+from muster.config.network import bind_network
 from muster.model.host import Interface as Card
 from muster.model.nmstate import Interface, NMState
 from muster.model.site import Site, SiteHost
@@ -47,6 +47,6 @@ def documents(site: Site) -> Iterator[Document]:
             yield Document(host.network, host)
     for config in (site.image_based_installation, site.image_based):
         if config is not None and isinstance(config.network_config, Map):
-            network = Binder(partial=True).bind(NMState, config.network_config)
+            network = bind_network(config.network_config)
             if network is not None:
                 yield Document(network)

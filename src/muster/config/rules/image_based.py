@@ -8,18 +8,21 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config import derive
+from muster.config.derive import is_default
 from muster.config.document.edit import replace_scalar
 from muster.config.formats.ignition import ignition_fault
 from muster.config.formats.images import image_fault
-from muster.config.network import read_network
-from muster.config.networks import plugin_node, plugin_of, read_networking, uses_ovn
+from muster.config.network import bind_network, read_network
+from muster.config.networks import known_machine_networks, plugin_node, plugin_of, read_networking, uses_ovn
+from muster.config.rules.addresses import check_host
 from muster.config.rules.installer_args import check_installer_args
-from muster.config.rules.machines import is_bare_disk, is_uuid
+from muster.config.rules.machines import ips_of, is_bare_disk, is_uuid
 from muster.config.rules.versions import check_unread_type
+from muster.model.host import Host
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
 from muster.model.install_config import FeatureSet, InstallConfig
 from muster.model.problem import Place, Problem, problem
-from muster.model.site import Site
+from muster.model.site import Site, SiteHost
 from muster.model.tree import Map, Node, Scalar
 from muster.model.values import name_fault
 
@@ -189,6 +192,16 @@ def check_networks(site: Site) -> Iterator[Problem]:
             yield from found
 
 
+def check_address(site: Site) -> Iterator[Problem]:
+    """The node has an address in the networks that the cluster knows."""
+    config, networks = site.image_based, known_machine_networks(site)
+    if config is None or not isinstance(config.network_config, Map) or not networks or is_default(networks):
+        return
+    node = SiteHost(0, Host(hostname=config.hostname or "the node"), bind_network(config.network_config))
+    if ips_of(node):
+        yield from check_host(node, networks)
+
+
 def check_identity(site: Site) -> Iterator[Problem]:
     """The ids and labels of the node are such."""
     config = site.image_based
@@ -270,6 +283,7 @@ RULES: Final = (
     check_partition,
     check_live_system,
     check_networks,
+    check_address,
     check_identity,
     check_cluster,
 )

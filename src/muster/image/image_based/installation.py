@@ -19,7 +19,6 @@ from muster.model.image_based_plan import InstallationPlan
 from muster.model.registries import render_registries_conf
 from muster.model.tree import Plain
 
-ISO_NAME: Final = "rhcos-ibi.iso"
 POST_SCRIPT: Final = "post.sh"
 """A file beside image-based-installation-config.yaml that is run when the seed is on the disk."""
 _DIRECTORY: Final = "/var/tmp"  # noqa: S108 - of the live system, where lca-cli and users look for these

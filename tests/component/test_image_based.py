@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`muster image-based` as its users meet it: templates, one site, and fleets."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.image.coreos.customize import read_contents
+from muster.image.iso.volume import Volume
+from tests.component.live import Live
+from tests.component.muster import run
+from tests.fleets import EXAMPLE, HEADER, make_table, make_template, row
+
+CREATE = ("image-based", "create")
+OUTPUTS = ("imagebasedconfig.iso", "auth/kubeconfig", "auth/kubeadmin-password", ".muster_state.json")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(EXAMPLE, tmp_path / "site"))
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()
+    }
+
+
+def extract(iso: Path, name: str, target: Path) -> bytes:
+    """A file of an ISO, read by a program that is not ours."""
+    target.unlink(missing_ok=True)
+    command = ["xorriso", "-osirrox", "on", "-indev", str(iso), "-extract", name, str(target)]
+    subprocess.run(command, check=True, capture_output=True)
+    return target.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "verb", ["", "create", *(f"create {each}" for each in ("image", "config-image", "config-images"))]
+)
+def test_every_help_has_an_example(verb: str) -> None:
+    result = run("image-based", *verb.split(), "--help")
+    assert result.status == 0
+    assert "Examples:" in result.out
+
+
+@pytest.mark.parametrize(
+    ("verb", "name"),
+    [
+        ("image-config-template", "image-based-installation-config.yaml"),
+        ("config-template", "image-based-config.yaml"),
+    ],
+)
+def test_templates(tmp_path: Path, verb: str, name: str) -> None:
+    assert run(*CREATE, verb, "--dir", tmp_path).status == 0
+    path = tmp_path / name
+    assert path.stat().st_mode & 0o777 == 0o600
+    before = path.read_bytes()
+    again = run(*CREATE, verb, "--dir", tmp_path)
+    assert again.status == 1
+    assert "exists already and was not touched" in again.err
+    assert path.read_bytes() == before
+
+
+def problems_of(directory: Path) -> list[str]:
+    report: dict[str, Any] = json.loads(run("check", "--dir", directory, "--output", "json").out)
+    return [problem["message"] for problem in report["problems"]]
+
+
+def test_the_untouched_templates_hold_but_for_what_they_ask_for(tmp_path: Path) -> None:
+    run(*CREATE, "image-config-template", "--dir", tmp_path / "factory")
+    assert [message.partition(" ")[0] for message in problems_of(tmp_path / "factory")] == ["pullSecret"]
+    run(*CREATE, "config-template", "--dir", tmp_path / "site")
+    assert problems_of(tmp_path / "site") == [
+        "there is no install-config.yaml beside image-based-config.yaml"
+    ]
+    text = (EXAMPLE / "install-config.yaml").read_text().replace("192.168.100.0/24", "192.0.2.0/24")
+    (tmp_path / "site/install-config.yaml").write_text(text)
+    assert problems_of(tmp_path / "site") == []
+
+
+def test_a_config_image(site: Path, tmp_path: Path) -> None:
+    result = run(*CREATE, "config-image", "--dir", site)
+    assert result.status == 0, result.err
+    for name in OUTPUTS:
+        assert (site / name).stat().st_mode & 0o777 == 0o600
+    manifest = json.loads(
+        extract(site / "imagebasedconfig.iso", "/cluster-configuration/manifest.json", tmp_path / "m.json")
+    )
+    assert manifest["cluster_name"] == "site0042"
+    assert "KubeconfigCryptoRetention" in manifest
+    password = (site / "auth/kubeadmin-password").read_text()
+    assert password not in result.out + result.err + (site / ".openshift_install.log").read_text()
+    label = subprocess.run(
+        ["blkid", "-o", "value", "-s", "LABEL", site / "imagebasedconfig.iso"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert label.stdout.strip() == "cluster-config"
+
+
+def test_a_second_run_writes_nothing(site: Path) -> None:
+    run(*CREATE, "config-image", "--dir", site)
+    before = {name: (site / name).stat().st_mtime_ns for name in OUTPUTS}
+    result = run(*CREATE, "config-image", "--dir", site)
+    assert "nothing has changed" in result.out
+    assert {name: (site / name).stat().st_mtime_ns for name in OUTPUTS} == before
+    assert json.loads(run(*CREATE, "config-image", "--dir", site, "-o", "json").out) == {
+        "medium": str(site / "imagebasedconfig.iso"),
+        "created": [],
+        "changes": [],
+        "backups": [],
+    }
+
+
+def test_a_change_is_named_and_the_secrets_stay(site: Path) -> None:
+    run(*CREATE, "config-image", "--dir", site)
+    before = contents(site)
+    config = site / "image-based-config.yaml"
+    config.write_text(config.read_text().replace("region: north", "region: south"))
+    result = run(*CREATE, "config-image", "--dir", site)
+    assert "made anew: image-based-config.yaml changed" in result.out
+    after = contents(site)
+    assert after["imagebasedconfig.iso"] != before["imagebasedconfig.iso"]
+    assert after["auth/kubeconfig"] == before["auth/kubeconfig"]
+    config.write_text(config.read_text() + "# a comment\n")
+    result = run(*CREATE, "config-image", "--dir", site)
+    assert "stays as it is, although image-based-config.yaml changed" in result.out
+
+
+def test_secrets_of_another_directory(site: Path, tmp_path: Path) -> None:
+    run(*CREATE, "config-image", "--dir", site)
+    copy = Path(shutil.copytree(EXAMPLE, tmp_path / "copy"))
+    assert run(*CREATE, "config-image", "--dir", copy, "--secrets", site).status == 0
+    for name in OUTPUTS[:3]:
+        assert (copy / name).read_bytes() == (site / name).read_bytes()
+    for path, said in ((tmp_path / "absent", "there are no secrets"), (EXAMPLE / "README.md", "is not JSON")):
+        result = run(*CREATE, "config-image", "--dir", copy, "--secrets", path)
+        assert result.status == 1
+        assert said in result.err
+
+
+def test_a_file_of_somebody_else_is_not_replaced(site: Path) -> None:
+    (site / "auth").mkdir()
+    (site / "auth/kubeconfig").write_text("that of a cluster in use")
+    result = run(*CREATE, "config-image", "--dir", site)
+    assert result.status == 1
+    assert "auth/kubeconfig" in result.err
+    assert not (site / "imagebasedconfig.iso").exists()
+    assert run(*CREATE, "config-image", "--dir", site, "--force").status == 0
+    assert (site / "auth/kubeconfig.bak").read_text() == "that of a cluster in use"
+
+
+def test_what_is_missing_is_told(site: Path) -> None:
+    (site / "image-based-config.yaml").unlink()
+    for verb, name in (
+        ("config-image", "image-based-config.yaml"),
+        ("image", "image-based-installation-config.yaml"),
+    ):
+        result = run(*CREATE, verb, "--dir", site)
+        assert result.status == 1
+        assert f"there is no {name} in {site}" in result.err
+    result = run(*CREATE, "config-images", "--dir", site, "--sites", site / "sites.csv")
+    assert "there is no image-based-config.yaml" in result.err
+
+
+def test_the_ignition_of_the_installation(tmp_path: Path) -> None:
+    factory = Path(shutil.copytree(EXAMPLE.parent / "image-based-installation", tmp_path / "factory"))
+    (factory / "post.sh").write_text("#!/bin/sh\n")
+    result = run(*CREATE, "image", "--dir", factory, "--ignition-only")
+    assert result.status == 0, result.err
+    tree = json.loads((factory / "rhcos-ibi.ign").read_bytes())
+    assert "/var/tmp/post.sh" in [file["path"] for file in tree["storage"]["files"]]
+    assert (factory / "rhcos-ibi.ign").stat().st_mode & 0o777 == 0o600
+
+
+def test_openssl_agrees_with_the_certificates(site: Path, tmp_path: Path) -> None:
+    run(*CREATE, "config-image", "--dir", site)
+    body = yaml.safe_load((site / "auth/kubeconfig").read_text())
+    iso = site / "imagebasedconfig.iso"
+    manifest = json.loads(extract(iso, "/cluster-configuration/manifest.json", tmp_path / "m.json"))
+    crypto = manifest["KubeconfigCryptoRetention"]
+    authority = tmp_path / "admin-ca.pem"
+    authority.write_text(crypto["KubeAPICrypto"]["ClientAuthCrypto"]["admin_ca_certificate"])
+    client = tmp_path / "client.pem"
+    client.write_bytes(base64.b64decode(body["users"][0]["user"]["client-certificate-data"]))
+    subprocess.run(
+        ["openssl", "verify", "-x509_strict", "-purpose", "sslclient", "-CAfile", authority, client],
+        check=True,
+        capture_output=True,
+    )
+    bundle = base64.b64decode(body["clusters"][0]["cluster"]["certificate-authority-data"]).decode()
+    for index, part in enumerate(bundle.split("-----END CERTIFICATE-----\n")[:-1]):
+        path = tmp_path / f"ca{index}.pem"
+        path.write_text(part + "-----END CERTIFICATE-----\n")
+        subprocess.run(
+            ["openssl", "verify", "-x509_strict", "-CAfile", path, path], check=True, capture_output=True
+        )
+    key = tmp_path / "lb.key"
+    key.write_text(crypto["KubeAPICrypto"]["ServingCrypto"]["loadbalancer_external_signer_private_key"])
+    public = [
+        subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+        for argv in (
+            ["openssl", "pkey", "-in", str(key), "-pubout"],
+            ["openssl", "x509", "-in", str(tmp_path / "ca2.pem"), "-pubkey", "-noout"],
+        )
+    ]
+    assert public[0] == public[1]
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    return make_template(tmp_path / "template")
+
+
+def fleet(template: Path, table: Path, *more: str | Path, **keywords: Any) -> Any:
+    return run(*CREATE, "config-images", "--dir", template, "--sites", table, *more, **keywords)
+
+
+def test_a_fleet_is_made_resumed_and_updated(template: Path, tmp_path: Path) -> None:
+    table = make_table(tmp_path / "sites.csv", 40)
+    result = fleet(template, table, "--jobs", "2")
+    assert (result.status, result.out) == (0, f"40 sites in {tmp_path / 'sites'}: 40 created\n")
+    out = tmp_path / "sites"
+    assert sorted(path.name for path in out.iterdir()) == [f"site{index:05}" for index in range(40)]
+    before = contents(out)
+    assert {str(Path(name).name) for name in before} == {Path(name).name for name in OUTPUTS}
+    assert len({data for name, data in before.items() if name.endswith("password")}) == 40
+    assert "40 unchanged" in fleet(template, table).out
+    assert contents(out) == before
+
+    shutil.rmtree(out / "site00007")
+    table.write_text(table.read_text().replace(",r3\n", ",other\n", 1))
+    result = fleet(template, table)
+    assert "1 created, 1 updated, 38 unchanged" in result.out
+    assert contents(out)["site00003/auth/kubeconfig"] == before["site00003/auth/kubeconfig"]
+    assert contents(out)["site00003/imagebasedconfig.iso"] != before["site00003/imagebasedconfig.iso"]
+
+
+def test_a_site_of_a_fleet_is_what_one_alone_would_be(template: Path, tmp_path: Path) -> None:
+    """The same row, filled in by hand and made with the same secrets, gives the same bytes."""
+    table = make_table(tmp_path / "sites.csv", 3)
+    fleet(template, table, "--jobs", "1")
+    alone = Path(shutil.copytree(EXAMPLE, tmp_path / "alone"))
+    for name in ("install-config.yaml", "image-based-config.yaml"):
+        text = (alone / name).read_text()
+        for old, new in (
+            ("site0042", "site00002"), ("52:54:00:b5:00:01", "52:54:00:00:00:02"), (": north", ": r2"),
+            ("ip: 192.168.100.10", "ip: 10.20.2.10"), ("- 192.168.100.53", "- 10.20.2.53"),
+            ("next-hop-address: 192.168.100.1", "next-hop-address: 10.20.2.1"),
+            ("192.168.100.0/24", "10.20.2.0/24"),
+        ):  # fmt: skip
+            text = text.replace(old, new)
+        (alone / name).write_text(text)
+    ours = tmp_path / "sites/site00002"
+    assert run(*CREATE, "config-image", "--dir", alone, "--secrets", ours).status == 0
+    for name in OUTPUTS[:3]:
+        assert (alone / name).read_bytes() == (ours / name).read_bytes()
+
+
+def test_bad_rows_stop_no_others(template: Path, tmp_path: Path) -> None:
+    rows = [row(index) for index in range(20)]
+    rows[3] = row(3, mac="52:54:00:zz:00:03")
+    rows[7] = "only,two"
+    rows[9] = row(9, region="")
+    rows[11] = row(11, machineNetwork="10.99.0.0/24")
+    table = tmp_path / "sites.csv"
+    table.write_text("\n".join([HEADER, *rows]) + "\n")
+    result = fleet(template, table, "--jobs", "2")
+    assert result.status == 3
+    assert "20 sites" in result.out
+    assert "16 created, 4 failed" in result.out
+    for line in (5, 9, 11, 13):
+        assert f"line {line}" in result.err
+    assert f"{table}:5:" in result.err
+    assert "52:54:00:zz:00:03" in result.err
+    assert f"{table}:11: region is empty" in result.err
+    report = json.loads(fleet(template, table, "--output", "json").out)
+    assert (report["unchanged"], report["failed"]) == (16, 4)
+    assert [failure["line"] for failure in report["failures"]] == [5, 9, 11, 13]
+    assert not (tmp_path / "sites/site00003").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            f"{HEADER}\n{row(0)}\n{row(1, name='site00000')}\n",
+            "the cluster name site00000.sites.example.com is that of line 2",
+        ),
+        (f"{HEADER}\n{row(0)}\n{row(1, mac='52:54:00:00:00:00')}\n", "the MAC address 52:54:00:00:00:00"),
+        (f"{HEADER},colour\n{row(0)},red\n", "column colour is used nowhere"),
+        (f"{HEADER.replace('region', 'regoin')}\n{row(0)}\n", "did you mean regoin?"),
+        (f"{HEADER}\n", "has no rows"),
+        ("", "is empty"),
+    ],
+)
+def test_what_is_wrong_with_the_table_is_found_before_anything_is_written(
+    template: Path, tmp_path: Path, text: str, said: str
+) -> None:
+    table = tmp_path / "sites.csv"
+    table.write_text(text)
+    result = fleet(template, table)
+    assert result.status in (1, 3)
+    assert said in result.err
+    assert not (tmp_path / "sites").exists()
+
+
+def test_a_template_that_cannot_be_read(template: Path, tmp_path: Path) -> None:
+    (template / "install-config.yaml").write_text("a: [\n")
+    result = fleet(template, make_table(tmp_path / "sites.csv", 1))
+    assert result.status == 3
+    assert "cannot be a template" in result.err
+
+
+def test_secrets_in_a_table_are_not_shown(template: Path, tmp_path: Path) -> None:
+    table = tmp_path / "sites.csv"
+    table.write_text(f"{HEADER},install-config.pullSecret\n{row(0, mac='52:54:00:zz:00:00')},hunter2\n")
+    result = fleet(template, table)
+    assert result.status == 3
+    log = (template / ".openshift_install.log").read_text()
+    assert "hunter2" not in result.out + result.err + log
+
+
+def test_a_damaged_state_is_that_row_s_problem(template: Path, tmp_path: Path) -> None:
+    table = make_table(tmp_path / "sites.csv", 3)
+    fleet(template, table)
+    state = tmp_path / "sites/site00001/.muster_state.json"
+    state.write_text("{}")
+    result = fleet(template, table)
+    assert result.status == 3
+    assert "site00001/.muster_state.json was not written by this version of Muster" in result.err
+    assert "2 unchanged, 1 failed" in result.out
+
+
+def test_files_of_somebody_else_are_not_replaced(template: Path, tmp_path: Path) -> None:
+    table = make_table(tmp_path / "sites.csv", 2)
+    folder = tmp_path / "sites/site00001/auth"
+    folder.mkdir(parents=True)
+    (folder / "kubeconfig").write_text("that of a cluster in use")
+    result = fleet(template, table)
+    assert "1 created, 1 failed" in result.out
+    assert (folder / "kubeconfig").read_text() == "that of a cluster in use"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_leaves_only_whole_sites(template: Path, tmp_path: Path, number: int, jobs: str) -> None:
+    table = make_table(tmp_path / "sites.csv", 3000)
+    command = [sys.executable, "-m", "muster.cli", *CREATE, "config-images", "--dir", str(template)]
+    process = subprocess.Popen(
+        [*command, "--sites", str(table), "--jobs", jobs],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    out = tmp_path / "sites"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (out.exists() and len(list(out.iterdir())) > 5):
+        time.sleep(0.05)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 8, err
+    assert "Traceback" not in err
+    made = sorted(out.iterdir())
+    assert 4 < len(made) < 3000
+    for folder in made:
+        assert not folder.name.endswith(".part")
+        assert sorted(contents(folder)) == sorted(OUTPUTS)
+    few = make_table(tmp_path / "few.csv", len(made) + 2)
+    assert "created" in fleet(template, few, "--out", out).out
+
+
+def test_a_table_in_yaml(template: Path, tmp_path: Path) -> None:
+    table = tmp_path / "sites.yaml"
+    table.write_text(
+        "sites:\n"
+        "- name: a\n"
+        "  mac: 52:54:00:00:00:01\n"
+        "  region: north\n"
+        "  image-based-config:\n"
+        "    nodeLabels: {example.com/rack: r1}\n"
+        "- {name: b, mac: '52:54:00:00:00:02', region: south, folder: second}\n"
+    )
+    result = fleet(template, table)
+    assert result.status == 0, result.err
+    assert sorted(path.name for path in (tmp_path / "sites").iterdir()) == ["a", "second"]
+    iso = tmp_path / "sites/a/imagebasedconfig.iso"
+    manifest = json.loads(extract(iso, "/cluster-configuration/manifest.json", tmp_path / "m.json"))
+    assert manifest["node_labels"] == {"site.example.com/region": "north", "example.com/rack": "r1"}
+
+
+def test_the_installation_iso(build_x86: Live, tmp_path: Path) -> None:
+    factory = Path(shutil.copytree(EXAMPLE.parent / "image-based-installation", tmp_path / "factory"))
+    more = ("--base-image", build_x86.path, "--cache-dir", tmp_path / "cache")
+    result = run(*CREATE, "image", "--dir", factory, *more)
+    assert result.status == 0, result.err
+    with Volume.open(factory / "rhcos-ibi.iso") as volume:
+        ignition = read_contents(volume).ignition
+    assert ignition is not None
+    tree = json.loads(ignition)
+    assert "/var/tmp/ibi-configuration.json" in [file["path"] for file in tree["storage"]["files"]]
+    assert "nothing has changed" in run(*CREATE, "image", "--dir", factory, *more).out
+    (factory / "post.sh").write_text("#!/bin/sh\n")
+    assert "made anew: post.sh" in run(*CREATE, "image", "--dir", factory, *more).out
+    assert "no base image is named" in run(*CREATE, "image", "--dir", factory).err
