@@ -64,8 +64,6 @@ def write_image(source: Path, overlay: Overlay, target: Path, saving: Saving = P
             if not _clone(base, file):
                 _check_space(target, overlay.size)
                 _copy_base(base, file, overlay, saving)
-            else:
-                os.ftruncate(file, min(overlay.base_size, overlay.size))
             _write_patches(file, overlay, saving)
     finally:
         os.close(base)

@@ -97,6 +97,13 @@ def test_a_bomb_does_not_go_off(pack: type) -> None:
     assert peak < 16 << 20
 
 
+def test_the_limit_is_that_of_all_archives() -> None:
+    archive = compress(render_archive([Member("f", bytes(6000))]))
+    assert parse_archives(archive, "it", limit=10000)
+    with pytest.raises(MediaError, match="more than"):
+        parse_archives(archive * 2, "it", limit=10000)
+
+
 @pytest.mark.parametrize("path", ["", "/abs", "a//b", "../up", "a/./b", "nul\0", "TRAILER!!!"])
 def test_paths_that_would_harm_are_refused(path: str) -> None:
     with pytest.raises(MediaError, match="not a path"):

@@ -15,6 +15,7 @@ import pytest
 
 from muster.errors import MediaError
 from muster.image.coreos.customize import Customization, customize, read_contents, reset
+from muster.image.iso.volume import Volume
 from muster.image.iso.writer import render_iso
 from tests import media
 from tests.media import applied, image, replaced, volume
@@ -111,6 +112,21 @@ def test_an_image_without_partitions_grows_too() -> None:
     assert read_contents(volume(result)).ignition == LARGE[:9000]
     assert volume(result).size_bytes == len(result)
     assert applied(result, reset(volume(result))) == base
+
+
+def test_an_image_of_more_than_1024_cylinders() -> None:
+    """As all real ones are: the address of the last block cannot be told, but for head and sector."""
+    size, new_size = 1200 << 20, 1201 << 20
+    head = replaced(BASE, 512, bytes(512))
+    entry = b"\x80\0\x01\0\0" + bytes([63, 32 | 0xC0, 0xFF]) + struct.pack("<II", 0, size // 512)
+    head = replaced(head, 446, entry)
+
+    def pread(offset: int, length: int) -> bytes:
+        return head[offset : offset + length].ljust(min(length, size - offset), b"\0")
+
+    overlay = customize(Volume("big.iso", pread, size), Customization(ignition=LARGE))
+    assert overlay.size == new_size
+    assert overlay.read(pread, 446, 16) == entry[:12] + struct.pack("<I", new_size // 512)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,15 @@ def test_folders_of_many_files_fill_several_sectors() -> None:
     assert read(render_iso(files, label="L", when=WHEN)) == files
 
 
+def test_short_names_are_unique() -> None:
+    files = {f"{name}{number}.json": b"" for name in ("a-long-name-", "a_LONG+name=") for number in range(60)}
+    data = render_iso(files, label="L", when=WHEN).replace(b"SP\x07\x01\xbe\xef", b"XX\x07\x01\xbe\xef")
+    names = [file.path for file in volume(data).walk()]
+    assert len(set(names)) == 120
+    assert all(len(name) <= 12 and name.endswith(".JSO") for name in names)
+    assert names == sorted(names)
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [
