@@ -114,9 +114,10 @@ def test_an_image_without_partitions_grows_too() -> None:
     assert applied(result, reset(volume(result))) == base
 
 
-def test_an_image_of_more_than_1024_cylinders() -> None:
+@pytest.mark.parametrize("cylinders", [1024, 1200])
+def test_an_image_of_more_than_1024_cylinders(cylinders: int) -> None:
     """As all real ones are: the address of the last block cannot be told, but for head and sector."""
-    size, new_size = 1200 << 20, 1201 << 20
+    size, new_size = cylinders << 20, (cylinders + 1) << 20
     head = replaced(BASE, 512, bytes(512))
     entry = b"\x80\0\x01\0\0" + bytes([63, 32 | 0xC0, 0xFF]) + struct.pack("<II", 0, size // 512)
     head = replaced(head, 446, entry)
