@@ -54,8 +54,7 @@ def spots(data: bytes) -> tuple[int, ...]:
     ranges = [(440, 512), (512, 604), (1024, 1152), (32672, 32768)]
     for tree in found.trees:
         ranges.append((tree.descriptor, tree.descriptor + 192))
-        for folder in found.directories(tree):
-            ranges.append((folder.offset, folder.end))
+        ranges += [(entry.offset, entry.end) for entry in found.entries(tree) if entry.is_directory]
     ranges += [(file.offset, file.end) for file in found.walk() if file.path.startswith("coreos/")]
     layout = load_layout(found)
     areas = [layout.ignition, *(place.area for place in (layout.kargs.areas if layout.kargs else ()))]
@@ -84,7 +83,8 @@ def check_patches(data: bytes, overlay: Overlay) -> None:
     allowed = [(area.offset, area.end) for area in areas]
     folders: list[tuple[int, int]] = []
     if overlay.size != before.file_size:
-        folders = [(found.offset, found.end) for tree in before.trees for found in before.directories(tree)]
+        entries = (entry for tree in before.trees for entry in before.entries(tree))
+        folders = [(entry.offset, entry.end) for entry in entries if entry.is_directory]
     for patch in overlay.patches:
         in_area = any(start <= patch.offset and patch.end <= end for start, end in allowed)
         if in_area or patch.offset >= before.file_size:

@@ -161,7 +161,7 @@ def test_an_absurd_directory() -> None:
     data = small(d__f=b"x")
     at = data.index(b"\x01DPX") - 32
     with pytest.raises(MediaError, match="a directory of 2147483648 bytes"):
-        list(volume(replaced(data, at + 10, struct.pack("<I", 1 << 31))).walk())
+        volume(replaced(data, at + 10, struct.pack("<I", 1 << 31))).find("d/f")
 
 
 @pytest.mark.parametrize(

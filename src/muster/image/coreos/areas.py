@@ -222,21 +222,16 @@ def _check_apart(volume: Volume, areas: list[Area]) -> None:
     for first, second in pairwise(ordered):
         if first.end > second.offset:
             raise MediaError(f"{first.name} and {second.name} overlap in {volume.name}", hint=DAMAGED)
-    for directory in volume.directories():
-        _check_free(volume, ordered, directory)
-    files = list(volume.walk())
-    for area in areas:
-        holders = {
-            (file.offset, file.end) for file in files if file.offset < area.end and area.offset < file.end
-        }
-        if len(holders) > 1:
-            raise MediaError(f"{area.name} is in more than one file of {volume.name}", hint=DAMAGED)
-
-
-def _check_free(volume: Volume, areas: list[Area], taken: Extent) -> None:
-    for area in areas:
-        if taken.offset < area.end and area.offset < taken.end:
-            raise MediaError(f"{area.name} overlaps {taken.path} in {volume.name}", hint=DAMAGED)
+    holders: dict[str, set[tuple[int, int]]] = {area.name: set() for area in areas}
+    for entry in volume.entries():
+        for area in areas:
+            if entry.offset >= area.end or area.offset >= entry.end:
+                continue
+            if entry.is_directory:
+                raise MediaError(f"{area.name} overlaps {entry.path} in {volume.name}", hint=DAMAGED)
+            holders[area.name].add((entry.offset, entry.end))
+            if len(holders[area.name]) > 1:
+                raise MediaError(f"{area.name} is in more than one file of {volume.name}", hint=DAMAGED)
 
 
 def _check_size(size: int, volume: Volume) -> int:

@@ -16,7 +16,7 @@ from muster.image.compression import compress
 from muster.image.coreos.areas import IGNITION_HEADER_AT, Area, Kargs, Layout, load_layout
 from muster.image.coreos.kargs import Edit, edit_kargs, encode_kargs
 from muster.image.cpio import Member, is_plain_directory, parse_archives, render_archive
-from muster.image.iso.relocate import find_undo, relocate
+from muster.image.iso.relocate import find_undo, next_place, relocate
 from muster.image.iso.volume import Volume
 from muster.image.overlay import Overlay, Patch
 
@@ -179,5 +179,5 @@ def _move_header(volume: Volume, area: Area, room: int) -> Iterator[Patch]:
     """Tools of before 2022 read a header in place of the tree."""
     old = b"coreiso+" + struct.pack("<QQ", area.offset, area.length)
     if volume.read(IGNITION_HEADER_AT, len(old)) == old:
-        offset = -(-volume.file_size // 2048) * 2048
-        yield Patch(IGNITION_HEADER_AT + 8, struct.pack("<QQ", offset, room), "the Ignition header")
+        place = struct.pack("<QQ", next_place(volume), room)
+        yield Patch(IGNITION_HEADER_AT + 8, place, "the Ignition header")

@@ -29,7 +29,7 @@ def relocate(volume: Volume, file: Extent, data: bytes, further: tuple[Patch, ..
     """Give a file new content at the end of the image; undoing it undoes the `further` patches, too."""
     _check_movable(volume, file)
     data += bytes(-len(data) % SECTOR)
-    offset = -(-volume.file_size // SECTOR) * SECTOR
+    offset = next_place(volume)
     undo_at = offset + len(data)
     records = tuple(_repoint(volume, file, offset, len(data)))
     # The size of the undo record hangs on what it holds, not on the values: a first try tells it.
@@ -42,6 +42,11 @@ def relocate(volume: Volume, file: Extent, data: bytes, further: tuple[Patch, ..
         Patch(undo_at, _render_undo(volume, patches), "the undo record"),
     )
     return Overlay.of(volume.file_size, (*patches, *added), size=growth.size)
+
+
+def next_place(volume: Volume) -> int:
+    """Where a file that moves will stand: the first sector behind the image."""
+    return -(-volume.file_size // SECTOR) * SECTOR
 
 
 def find_undo(volume: Volume, file: Extent) -> Overlay | None:

@@ -35,20 +35,21 @@ _PRIMARY, _SUPPLEMENTARY, _END = 1, 2, 255
 _JOLIET = (b"%/@", b"%/C", b"%/E")
 _MAX_DESCRIPTORS = 64
 _MAX_DIRECTORY_BYTES = 16 << 20
-_MAX_DIRECTORIES = 20_000
+_MAX_DIRECTORIES = 1_000_000
 _MAX_DEPTH = 64
 _MAX_CONTINUATION = 1 << 16
 
 
 @dataclass(frozen=True)
 class Extent:
-    """A file of the volume: its path, its bytes, and the byte offset of its directory record."""
+    """A file or directory: its path, its bytes, and the byte offset of its directory record."""
 
     path: str
     offset: int
     length: int
     record: int
     sections: int = 1
+    is_directory: bool = False
 
     @property
     def end(self) -> int:
@@ -167,17 +168,14 @@ class Volume:
 
     def walk(self, tree: Tree | None = None) -> Iterator[Extent]:
         """Every file of a tree (the primary one unless told), in the order of its directories."""
-        for path, sections in self._walk(tree or self.primary):
-            if not sections[0].is_directory:
-                yield self._extent(tree or self.primary, path, sections)
+        return (entry for entry in self.entries(tree) if not entry.is_directory)
 
-    def directories(self, tree: Tree | None = None) -> Iterator[Extent]:
-        """Every directory of a tree, with the bytes that hold its records."""
+    def entries(self, tree: Tree | None = None) -> Iterator[Extent]:
+        """Every directory, the root included, with the bytes that hold its records, and every file."""
         wanted = tree or self.primary
         yield self._extent(wanted, "/", [wanted.root])
         for path, sections in self._walk(wanted):
-            if sections[0].is_directory:
-                yield self._extent(wanted, path, sections)
+            yield self._extent(wanted, path, sections)
 
     def find_trees(self, origin: int) -> tuple[Tree, ...]:
         """The directory trees of the volume that starts at a byte; none if there is no volume."""
@@ -292,7 +290,7 @@ class Volume:
                 f"{path} would end at byte {offset + length} of {self.name}, which has {self.file_size}",
                 hint=DAMAGED,
             )
-        return Extent(path, offset, length, first.at, len(sections))
+        return Extent(path, offset, length, first.at, len(sections), first.is_directory)
 
 
 def _rank(wanted: str, long: str | None, plain: str) -> int | None:
