@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from muster.errors import MediaError
 from muster.image.iso.records import DAMAGED, SECTOR
@@ -24,6 +25,7 @@ _MBR_ENTRIES_AT = 446
 _GPT_HEADER = struct.Struct("<8s4sII4xQQQQ16sQIII")
 _MAX_ENTRIES_BYTES = 1 << 20
 _LAST_CYLINDER = 1023
+_Geometry: TypeAlias = tuple[int, int]
 _GEOMETRIES = ((64, 32), (128, 32), (255, 63))
 
 
@@ -84,8 +86,10 @@ def partition_starts(volume: Volume) -> set[int]:
 def grow_tables(volume: Volume, content_end: int) -> Growth:
     """Let the image end behind `content_end` instead of where it ends now."""
     mbr, gpt = volume.read(0, _BLOCK), _find_gpt(volume)
-    cylinder = _cylinder_bytes(mbr, volume.file_size)
-    size = _align(content_end + (gpt.blocks * _BLOCK if gpt else 0), cylinder or SECTOR)
+    needed = content_end + (gpt.blocks * _BLOCK if gpt else 0)
+    old = _find_cylinder(mbr, volume.file_size)
+    new = _widen(old, volume.file_size, needed) if old else None
+    size = _align(needed, new[0] * new[1] * _BLOCK if new else SECTOR)
     volume_bytes = size if volume.size_bytes == volume.file_size else content_end
     moved = {
         volume.size_bytes // _BLOCK: volume_bytes // _BLOCK,
@@ -94,11 +98,10 @@ def grow_tables(volume: Volume, content_end: int) -> Growth:
     if gpt:
         moved.setdefault(gpt.alternate + 1, size // _BLOCK)
         moved.setdefault(_usable_end(gpt, gpt.alternate), _usable_end(gpt, size // _BLOCK - 1))
-    patches = [
-        *_grow_mbr(volume, mbr, moved),
-        *(_grow_gpt(volume, gpt, moved, size) if gpt else ()),
-    ]
-    return Growth(size, volume_bytes, tuple(patches))
+    tables = [*_grow_mbr(volume, mbr, moved, {old: new} if old and new else {})]
+    if gpt:
+        tables += _grow_gpt(volume, gpt, moved, size)
+    return Growth(size, volume_bytes, tuple(tables))
 
 
 def _usable_end(gpt: _Gpt, last_block: int) -> int:
@@ -128,7 +131,9 @@ def _mbr_partitions(mbr: bytes) -> Iterator[Partition]:
             yield Partition(start, start + count, entry)
 
 
-def _grow_mbr(volume: Volume, mbr: bytes, moved: Mapping[int, int]) -> Iterator[Patch]:
+def _grow_mbr(
+    volume: Volume, mbr: bytes, moved: Mapping[int, int], widened: Mapping[_Geometry, _Geometry]
+) -> Iterator[Patch]:
     for partition in _mbr_partitions(mbr):
         end = _new_end(volume, partition, moved)
         if end is None:
@@ -136,13 +141,13 @@ def _grow_mbr(volume: Volume, mbr: bytes, moved: Mapping[int, int]) -> Iterator[
         entry = partition.entry
         count = min(end - partition.start, 0xFFFFFFFF)
         yield Patch(entry + 12, struct.pack("<I", count), TABLE_NAME)
-        for heads, sectors in (_geometry(mbr, entry), *_GEOMETRIES):
-            if mbr[entry + 5 : entry + 8] == _end_address(partition.end, heads, sectors):
-                yield Patch(entry + 5, _end_address(end, heads, sectors), TABLE_NAME)
+        for geometry in (_geometry(mbr, entry), *_GEOMETRIES):
+            if mbr[entry + 5 : entry + 8] == _end_address(partition.end, *geometry):
+                yield Patch(entry + 5, _end_address(end, *widened.get(geometry, geometry)), TABLE_NAME)
                 break
 
 
-def _geometry(mbr: bytes, entry: int) -> tuple[int, int]:
+def _geometry(mbr: bytes, entry: int) -> _Geometry:
     """Heads and sectors, as the address of the last block of a cylinder-aligned partition tells them."""
     return mbr[entry + 5] + 1, mbr[entry + 6] & 0x3F
 
@@ -158,14 +163,24 @@ def _end_address(end: int, heads: int, sectors: int) -> bytes:
     return bytes([head, (sector + 1) | cylinder >> 2 & 0xC0, cylinder & 0xFF])
 
 
-def _cylinder_bytes(mbr: bytes, file_size: int) -> int:
-    """The size that isohybrid rounds images to; 0 when this one is not."""
+def _find_cylinder(mbr: bytes, file_size: int) -> _Geometry | None:
+    """The geometry to whose cylinders the image was rounded, if it was."""
     for partition in _mbr_partitions(mbr):
         heads, sectors = _geometry(mbr, partition.entry)
         size = heads * sectors * _BLOCK
         if size and partition.end * _BLOCK == file_size and file_size % size == 0 and size % SECTOR == 0:
-            return size
-    return 0
+            return heads, sectors
+    return None
+
+
+def _widen(geometry: _Geometry, old_size: int, needed: int) -> _Geometry:
+    """More heads, as xorriso takes them, when 1024 cylinders were enough and no longer are."""
+    heads, sectors = geometry
+    most = (_LAST_CYLINDER + 1) * sectors * _BLOCK
+    if old_size <= most * heads < needed:
+        wider = (count for count in range(heads, 256) if count * sectors * _BLOCK % SECTOR == 0)
+        heads = next((count for count in wider if needed <= most * count), heads)
+    return heads, sectors
 
 
 def _find_gpt(volume: Volume) -> _Gpt | None:
