@@ -19,6 +19,7 @@ from typing import Final
 import click
 
 from muster.cli import log, options, progress, site
+from muster.cli.config_iso import CONFIG_FILES, CONFIG_HINT
 from muster.cli.options import Run
 from muster.config.check import is_valid
 from muster.config.fleet.fault import Fault, RowError, render_faults
@@ -34,8 +35,6 @@ from muster.folders import make_folder, remove_parts
 from muster.image.image_based.fleet import Fleet, Outcome, Status
 from muster.image.making import Manner
 
-CONFIG_FILES: Final = ("install-config.yaml", "image-based-config.yaml")
-CONFIG_HINT: Final = "a configuration ISO needs both; `muster image-based create config-template` writes one"
 _CHUNK: Final = 16
 _SHOWN: Final = 20
 _DIE_WITH_PARENT: Final = 1
