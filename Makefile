@@ -52,6 +52,7 @@ fuzz: setup-dev ## Mutate valid sites 100,000 times; none may end in a traceback
 bench: setup-dev ## Measure against named baselines
 	$(PYTHON) benchmarks/check_site.py
 	$(PYTHON) benchmarks/config_images.py
+	$(PYTHON) benchmarks/make_image.py
 
 .PHONY: setup-dev
 setup-dev:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 from muster.image.coreos.miniso import pack_minimal, render_recipe
 from muster.image.iso.volume import Volume
 from muster.image.overlay import Overlay
+from tests.foreign import COREOS_INSTALLER
 
 LABEL = "muster-live-1"
 KARGS = f"mitigations=auto,nosmt coreos.liveiso={LABEL} ignition.firstboot ignition.platform.id=metal"
@@ -25,7 +25,6 @@ FEATURES = {
 }
 VARIANTS = ("x86_64", "aarch64", "partition", "headers")
 
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster"
 _ISOLINUX = "/usr/lib/ISOLINUX"
 _BIOS = [
     "-b",
@@ -71,9 +70,8 @@ def run(*argv: str | Path) -> bytes:
 
 def coreos_installer(*argv: str | Path) -> bytes:
     """The real one, which `bin/setup --dev` builds."""
-    program = _CACHE / "coreos-installer-0.27.0" / "bin" / "coreos-installer"
-    assert program.exists(), f"{program} is missing; bin/setup --dev builds it"
-    return run(program, *argv)
+    assert COREOS_INSTALLER.exists(), f"{COREOS_INSTALLER} is missing; bin/setup --dev builds it"
+    return run(COREOS_INSTALLER, *argv)
 
 
 def save(path: Path, overlay: Overlay, target: Path) -> Path:

@@ -125,6 +125,17 @@ def test_manifests_and_state(site: Path) -> None:
     assert run("check", "--dir", site).status == 0
 
 
+def test_settings_that_manifests_cannot_carry(site: Path) -> None:
+    install = site / "install-config.yaml"
+    lines = len(install.read_text().splitlines())
+    with install.open("a") as file:
+        file.write("featureSet: TechPreviewNoUpgrade\n")
+        file.write("pki: {signerCertificates: {key: {algorithm: RSA, rsa: {keySize: 4096}}}}\n")
+    create = ("agent", "create", "cluster-manifests", "--dir", site)
+    assert f"pki (install-config.yaml:{lines + 2})" in run(*create).err
+    assert f'"pki (install-config.yaml:{lines + 2})"' in run(*create, "--output", "json").out
+
+
 def test_manifests_follow_their_inputs(site: Path) -> None:
     create = ("agent", "create", "cluster-manifests", "--dir", site)
     assert run(*create).status == 0
@@ -174,6 +185,10 @@ def test_explain_and_schema() -> None:
     wrong = run("explain", "install-config.platfrom")
     assert wrong.status == 1
     assert "did you mean platform?" in wrong.err
+    assert "agent-config.rendezvousIP" in run("explain", "rendezvousIP").out
+    several = run("explain", "apiVIPs")
+    assert several.status == 1
+    assert "install-config.platform.vsphere.apiVIPs" in several.err
     assert json.loads(run("schema", "install-config").out)["title"] == "install-config.yaml"
     assert run("schema", "nothing").status == 1
 
@@ -202,6 +217,18 @@ def test_a_missing_directory(tmp_path: Path) -> None:
     assert result.status == 3
     assert "does not exist" in result.out
     assert run("check", "--dir", tmp_path).status == 3
+    assert "holds no site" in run("plan", "--dir", tmp_path / "nowhere").err
+
+
+def test_a_file_in_place_of_the_directory(site: Path) -> None:
+    result = run("check", "--dir", site / "install-config.yaml")
+    assert result.status == 1
+    assert f"--dir {site}" in result.err.splitlines()[1]
+
+
+def test_help_is_not_cut_short() -> None:
+    for group in ((), ("agent",), ("agent", "create")):
+        assert "..." not in run(*group, "--help").out.replace("[ARGS]...", "")
 
 
 def test_a_read_only_directory(site: Path) -> None:
@@ -231,6 +258,20 @@ def test_a_full_disk(site: Path) -> None:
     assert "Traceback" not in done.stderr
     assert not list(site.rglob("*.part"))
     assert not [path for path in site.rglob("cluster-manifests/*") if path.stat().st_size == 200]
+
+
+def test_interruption_while_muster_is_loaded() -> None:
+    """The interrupt comes out of the import of click, which takes its time."""
+    code = (
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'click': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "import runpy; runpy.run_module('muster.cli', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_interruption(site: Path) -> None:

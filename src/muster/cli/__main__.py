@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import os
 import signal
+
+# Before all else, because what follows takes a while: who changes their mind meanwhile gets no traceback.
+signal.signal(signal.SIGINT, lambda _signal, _frame: os._exit(130))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # bin/muster holds it back until here.
+
+import errno
+import io
 import sys
 from pathlib import Path
 from types import FrameType

@@ -16,7 +16,6 @@ from muster.cli import options, progress, site
 from muster.cli.medium import media_options, read_text, tell
 from muster.cli.options import BaseImageFlags, Run
 from muster.config.derive import signer_key
-from muster.config.resolve import resolve_site
 from muster.image.agent import Order
 from muster.image.agent_media import (
     ARTIFACTS,
@@ -91,7 +90,7 @@ def image(call: Call, base_image: BaseImageFlags) -> None:
     auth/kubeadmin-password. Inputs stay as they are. Keys and tokens are made once and kept in
     .muster_state.json, so the same inputs give the same bytes; with nothing changed, nothing is done.
     """
-    found, plan = _load(call)
+    found, plan = site.load_cluster(call.run)
     _make(call, (found, plan), image_name(plan), base_image, build_image)
 
 
@@ -107,7 +106,7 @@ def pxe_files(call: Call, base_image: BaseImageFlags) -> None:
     Writes kernel, initial RAM disk and root file system to boot-artifacts/, and a script for iPXE when
     agent-config.yaml says with bootArtifactsBaseURL where they will be.
     """
-    found, plan = _load(call)
+    found, plan = site.load_cluster(call.run)
     _make(call, (found, plan), ARTIFACTS, base_image, build_pxe_files)
 
 
@@ -119,7 +118,7 @@ def config_image(call: Call) -> None:
     Writes agentconfig.noarch.iso (label agent_configimage). `muster agent create unconfigured-image` makes
     the generic image.
     """
-    found, plan = _load(call)
+    found, plan = site.load_cluster(call.run)
     with start_making(call.run.directory, CONFIG_ISO, call.manner) as making:
         order = _settle(call, found, plan, making)
         if not making.is_current(_inputs(call, found, order)):
@@ -179,11 +178,6 @@ def unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
                 making,
                 ["next: boot any host from it, then attach the configuration ISO of its site"],
             )
-
-
-def _load(call: Call) -> tuple[Site, Plan]:
-    found = site.load_cluster(call.run)
-    return found, resolve_site(found)
 
 
 def _make(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from muster import __version__
+from muster.cli.build import build_words
 from muster.redact import redact, redact_arguments
 
 
@@ -32,7 +32,7 @@ def save_crash_file(error: Exception, arguments: Sequence[str], directory: Path 
 def render_crash(error: Exception, arguments: Sequence[str], now: datetime) -> str:
     """What happened, with what, and where in our code."""
     head = [
-        f"muster {__version__}, Python {platform.python_version()}, {platform.platform()}",
+        f"muster {build_words()}, Python {platform.python_version()}, {platform.platform()}",
         f"time: {now.isoformat(timespec='seconds')}",
         f"command: muster {' '.join(redact_arguments(arguments))}",
         "",

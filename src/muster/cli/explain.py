@@ -22,14 +22,14 @@ from muster.model.schema import fields_of
     epilog=options.examples(
         "muster explain install-config",
         "muster explain install-config.platform.baremetal.apiVIPs",
-        "muster explain agent-config.hosts.rootDeviceHints",
+        "muster explain rendezvousIP",
         "muster explain MC101",
     )
 )
 @click.argument("what", required=False, shell_complete=lambda _c, _p, start: _complete(start))
 @options.output
 def explain(what: str | None, output_format: str) -> None:
-    """Explain WHAT: a field (file.field.field), or a rule by its id (MC101) or name.
+    """Explain WHAT: a field (file.field.field, or its end if that is enough), or a rule by its id or name.
 
     Without WHAT, list the files that Muster reads.
     """

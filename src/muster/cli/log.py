@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from muster import __version__
+from muster.cli.build import build_words
 from muster.errors import ConfigError, MusterError
 from muster.redact import printable, redact, redact_arguments
 
@@ -100,7 +100,7 @@ def configure(level: str, site: Path | None, *, as_json: bool) -> None:
     if site is not None:
         _open_file(site / LOG_FILE)
     _logger.debug("muster %s", " ".join(redact_arguments(_state.arguments)))
-    _logger.debug("version %s", __version__)
+    _logger.debug("version %s", build_words())
 
 
 def _open_file(path: Path) -> None:
@@ -125,6 +125,11 @@ def note(message: str, *values: object) -> None:
 def say(message: str, *values: object) -> None:
     """Tell something to people, and to the log."""
     _logger.info(message, *values)
+
+
+def warn(message: str, *values: object) -> None:
+    """Tell the user something that is no reason to stop."""
+    _logger.warning(message, *values)
 
 
 def note_problems(problems: Iterable[Problem]) -> None:

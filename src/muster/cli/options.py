@@ -126,6 +126,11 @@ def begin(directory: str | None, log_level: str | None, output_format: str = "te
     place = Path(given or ".")
     as_json = output_format == "json"
     log.configure(log_level or before.log_level or "info", place, as_json=as_json)
+    if place.exists() and not place.is_dir():
+        raise UserError(
+            f"--dir {place} is not a directory",
+            hint=f"name the directory that it is in: --dir {place.parent}",
+        )
     return Run(place, as_json)
 
 

@@ -21,7 +21,7 @@ def plan(directory: str | None, log_level: str | None, output_format: str) -> No
     The files are checked first; a site with errors has no plan (exit status 3).
     """
     run = options.begin(directory, log_level, output_format)
-    resolved = site.load_plan(run)
+    _, resolved = site.load_cluster(run)
     if run.as_json:
         click.echo(json.dumps(plan_json(resolved), indent=2, ensure_ascii=False))
     else:

@@ -10,7 +10,6 @@ from muster.cli import base_image as base_images
 from muster.cli import log, progress, site
 from muster.cli.medium import read_text
 from muster.cli.options import BaseImageFlags, Run
-from muster.config.resolve import resolve_site
 from muster.config.state import load_state
 from muster.errors import UserError
 from muster.image.agent import Order, config_iso
@@ -36,7 +35,7 @@ class Rebuild:
 def compare_with_site(medium: Path, rebuild: Rebuild) -> tuple[bool, str]:
     """Whether a medium is what a site's directory gives, and if not, the first thing that differs."""
     directory, base_image = rebuild.directory, rebuild.base_image
-    plan = resolve_site(site.load_cluster(Run(directory, as_json=False)))
+    _, plan = site.load_cluster(Run(directory, as_json=False))
     secrets = find_secrets(load_state(directory), directory)
     if secrets is None:
         raise UserError(

@@ -37,7 +37,7 @@ def load_valid_site(run: Run, *, may_be_empty: bool = False) -> Site:
     if not is_valid(problems):
         _show(run, problems)
         raise ConfigError(
-            f"the files in {run.directory} do not hold: {render_count(problems)}",
+            f"{_what(run, found)}: {render_count(problems)}",
             hint=_way_out(run, problems),
         )
     if problems:
@@ -52,14 +52,18 @@ def require_files(run: Run, names: Sequence[str], hint: str) -> None:
         raise UserError(f"there is no {' and no '.join(missing)} in {run.directory}", hint=hint)
 
 
+def _what(run: Run, found: Site) -> str:
+    return f"the files in {run.directory} do not hold" if found.sources else f"{run.directory} holds no site"
+
+
 def _way_out(run: Run, problems: list[Problem]) -> str:
     if any(problem.edits for problem in problems):
         return f"`muster check --dir {run.directory} --fix` mends the mechanical ones"
     return "mend what is listed above, then run the command again"
 
 
-def load_cluster(run: Run) -> Site:
-    """A valid site that describes a cluster with its hosts."""
+def load_cluster(run: Run) -> tuple[Site, Plan]:
+    """A valid site that describes a cluster, and its plan."""
     found = load_valid_site(run)
     if found.image_based is not None:
         raise UserError(
@@ -71,12 +75,7 @@ def load_cluster(run: Run) -> Site:
             f"{run.directory} describes no cluster",
             hint="a plan needs install-config.yaml, or the manifests in cluster-manifests/",
         )
-    return found
-
-
-def load_plan(run: Run) -> Plan:
-    """The plan of a valid site that describes a cluster."""
-    return resolve_site(load_cluster(run))
+    return found, resolve_site(found)
 
 
 def _show(run: Run, problems: list[Problem]) -> None:

@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from muster.config.kinds import KINDS
 from muster.config.spelling import closest
@@ -15,6 +15,8 @@ from muster.errors import UserError
 from muster.model.nmstate import NMState
 from muster.model.schema import Field, Kind, Leaf, Model, Object, fields_of
 from muster.model.values import NMSTATE
+
+_MOST_SHOWN: Final = 12
 
 
 @dataclass(frozen=True)
@@ -31,16 +33,36 @@ class Described:
 
 
 def describe(path: str) -> Described:
-    """What is at a dotted path such as ``install-config.platform.baremetal.apiVIPs``."""
+    """What is at a dotted path such as ``install-config.platform.baremetal.apiVIPs``.
+
+    The path may begin with a field, if only one path ends so.
+    """
     words = re.sub(r"\[.*?\]", "", path.strip().strip(".")).replace(".yaml", "", 1)
+    if words.split(".")[0] not in KINDS:
+        words = _only_path(words)
     kind, *steps = words.split(".")
-    if kind not in KINDS:
-        raise _unknown(f"there is no file kind {kind!r}", kind, list(KINDS))
     file, model = KINDS[kind]
     found = Described(kind, file, "object", doc_of(model), None, model)
     for step in steps:
         found = _step(found, step)
     return found
+
+
+def _only_path(end: str) -> str:
+    """The path that ends with these words, if there is only one."""
+    wanted = end.lower().split(".")
+    fields = [f"{kind}.{name}" for kind, (_, model) in KINDS.items() for name, _ in walk_fields(model)]
+    found = [path for path in fields if path.lower().split(".")[-len(wanted) :] == wanted]
+    if not found:
+        names = {path.rpartition(".")[2] for path in fields}
+        right = closest(end, KINDS) or closest(end, sorted(names))
+        hint = f"did you mean {right}?" if right else f"the kinds of files are: {', '.join(KINDS)}"
+        raise UserError(f"there is no file kind and no field {end!r}", hint=hint)
+    if len(found) > 1:
+        further = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
+        shown = ", ".join(found[:_MOST_SHOWN])
+        raise UserError(f"{len(found)} fields are called {end}", hint=f"name one in full: {shown}{further}")
+    return found[0]
 
 
 def _step(parent: Described, step: str) -> Described:

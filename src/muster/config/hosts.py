@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Final
 
 from muster.config.derive import host_counts
 from muster.config.document.bind import Binder
@@ -19,6 +19,9 @@ from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items
 from muster.model.site import Manifests, SiteHost
 from muster.model.tree import Map, Node, to_plain
+
+_BOOT_CARD: Final = "boot"
+"""What a card is called of which only the MAC address is known."""
 
 
 def collect_hosts(
@@ -83,7 +86,7 @@ def _cards(host: BareMetalHost) -> list[Interface]:
                 found.append(_card(entry.name, entry.mac_address, entry.node, places))
     if not found and host.boot_mac_address:
         at = host.at("boot_mac_address")
-        found.append(_card("boot", host.boot_mac_address, at, {"mac_address": at}))
+        found.append(_card(_BOOT_CARD, host.boot_mac_address, at, {"mac_address": at}))
     return found
 
 
@@ -118,12 +121,12 @@ def _with_networks(
         else:
             other = found[index].network_config
             if other is not None and (spec.config is None or to_plain(other) != to_plain(spec.config)):
-                line = Place.of(spec.node).position[0]
+                line = Place.of(spec.node).line
                 file = spec.node.source.name
                 problems.append(problem("network-twice", Place.of_key(other), file=file, line=line))
             places = {**found[index].places, "network_config": spec.at("config")}
             cards = _named_cards(found[index].interfaces, spec.interfaces)
-            found[index] = replace(found[index], network_config=spec.config, interfaces=cards, places=places)
+            found[index] = found[index].but(network_config=spec.config, interfaces=cards, places=places)
         given.add(index)
     return found
 

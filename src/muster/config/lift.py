@@ -92,7 +92,7 @@ class _Lifted:
 
     def finish(self) -> InstallConfig:
         """The install-config."""
-        return replace(self._base, node=self._node, places=self._places, **self._values)
+        return self._base.but(node=self._node, places=self._places, **self._values)
 
 
 def read_overrides(manifests: Manifests, problems: list[Problem]) -> InstallConfig | None:
@@ -157,8 +157,7 @@ def _networking(spec: AgentClusterInstallSpec, base: InstallConfig) -> Networkin
         given.cluster_network.nodes,
     )
     network_type = start.network_type or (str(given.network_type) if given.network_type else None)
-    return replace(
-        start,
+    return start.but(
         node=given.node,
         places={**start.places, **given.places},
         network_type=network_type,
@@ -179,8 +178,7 @@ def _lift_pools(
     def pool(name: str, count: int | None, field: str, start: MachinePool | None) -> MachinePool:
         place = required.at(field) if required else at
         unread = count is None and required is not None and required.has(field)
-        return replace(
-            start or MachinePool(),
+        return (start or MachinePool()).but(
             name=name,
             replicas=None if unread else count or 0,
             architecture=(start.architecture if start else None) or architecture,
@@ -196,7 +194,14 @@ def _lift_pools(
         lifted.put("arbiter", pool("arbiter", arbiters, "arbiter_agents", base.arbiter), at)
     start = base.compute[0] if base.compute else None
     compute = pool("worker", workers, "worker_agents", start)
-    lifted.put("compute", Items((compute,), (compute.node,)), at)
+    lifted.put("compute", Items((compute,), (compute.node,)), _list_of(compute.node, at))
+
+
+def _list_of(item: Node, at: Node) -> Sequence:
+    """A list that install-config.yaml has and manifests do not, at the place of what stands for it."""
+    made = Sequence(at.source, at.start, flow=False)
+    made.items, made.end, made.key = [item], at.end, at.key
+    return made
 
 
 def _platform(spec: AgentClusterInstallSpec, base: InstallConfig) -> Platform | None:
@@ -221,8 +226,8 @@ def _platform(spec: AgentClusterInstallSpec, base: InstallConfig) -> Platform | 
         changes["platform_name"] = spec.external.platform_name
         if section.cloud_controller_manager is None and spec.external.cloud_controller_manager is not None:
             changes["cloud_controller_manager"] = spec.external.cloud_controller_manager
-    sections: dict[str, Any] = {name: replace(section, places=places, **changes)}
-    return replace(start, node=at, places={name: at}, **sections)
+    sections: dict[str, Any] = {name: section.but(places=places, **changes)}
+    return start.but(node=at, places={name: at}, **sections)
 
 
 def _load_balancer(given: AgentLoadBalancer) -> LoadBalancer:

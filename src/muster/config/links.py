@@ -8,10 +8,12 @@ only repeat that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from muster.config.networks import find_ip
+from muster.config.spelling import slip_of
 from muster.model.nmstate import Interface, InterfaceType, IPv4, NMState, Route
 from muster.model.tree import Node, is_null
 from muster.model.values import IP
@@ -115,6 +117,22 @@ def meant_type(interface: Interface) -> InterfaceType | None:
     """The type that the settings of an interface belong to."""
     found = {kind for name, kind in _SECTIONS.items() if not is_null(interface.places.get(name))}
     return found.pop() if len(found) == 1 else None
+
+
+def misspelt_entries(network: NMState, cards: Iterable[str]) -> dict[str, Interface]:
+    """Entries that nothing refers to, by the name that the others have for them: two or more outvote one."""
+    uses = Counter(list(cards))
+    uses.update(port.name for port in ports(network))
+    uses.update(name for interface in network.interfaces for name, _ in interface.base_names())
+    uses.update(route.next_hop_interface for route in wanted_routes(network) if route.next_hop_interface)
+    wanted = [name for name, count in uses.items() if count > 1 and not network.find_interface(name)]
+    found: dict[str, Interface] = {}
+    for interface in network.interfaces if wanted else ():
+        name = interface.name or ""
+        right = slip_of(name, wanted)
+        if right is not None and not uses[name]:
+            found.setdefault(right, interface)
+    return found
 
 
 def odd_name_servers(network: NMState) -> Iterator[tuple[str, Node]]:

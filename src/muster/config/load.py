@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 from muster.config.document.bind import Binder
 from muster.config.document.folder import Folder, read_text
-from muster.config.document.layout import unwrap_spec
+from muster.config.document.layout import join_documents, unwrap_spec
 from muster.config.document.parse import parse_yaml
 from muster.config.formats.registries import parse_registries
 from muster.config.hosts import collect_hosts
@@ -37,7 +37,7 @@ from muster.model.nodes_config import NodesConfig
 from muster.model.problem import Move, Place, Problem, problem
 from muster.model.schema import Model
 from muster.model.site import Environment, ExtraManifest, Manifests, Site
-from muster.model.tree import Map, Node, Scalar, Sequence, Source, is_null
+from muster.model.tree import Map, Node, Sequence, Source, is_null
 
 M = TypeVar("M", bound=Model)
 
@@ -184,9 +184,10 @@ class _Loader:
             if not found:
                 self.problems.append(problem("empty-file", Place(source), name=name))
             return None
-        for extra in documents[1:]:
-            self.problems.append(problem("several-documents", _first_line(extra)))
-        return self._bind(model, documents[0])
+        if found and not isinstance(documents[0], Map):
+            return None  # The rest could not be read, so nobody knows what it is.
+        whole = join_documents(model, documents, self.problems)
+        return None if whole is None else self._bind(model, whole)
 
     def _all(self, name: str, model: type[M]) -> Iterator[M]:
         """Every document of a file."""
@@ -203,7 +204,7 @@ class _Loader:
     def _bind(self, model: type[M], document: Node) -> M | None:
         if not isinstance(document, Map):
             what = "a list" if isinstance(document, Sequence) else "a single value"
-            self.problems.append(problem("not-a-mapping", _first_line(document), found=what))
+            self.problems.append(problem("not-a-mapping", Place.start_of(document), found=what))
             return None
         binder = Binder(lenient=lenience(model, self.environment))
         unwrapped = unwrap_spec(model, document, self.problems)
@@ -236,7 +237,10 @@ class _Loader:
             reason = "a symbolic link points back at itself" if loop else (error.strerror or "").lower()
             what = f"cannot be listed: {reason}"
         at = Place(Source(sub or self.folder.label, ""))
-        self.problems.append(problem("site-not-found", at, path=at.source.name, what=what))
+        advice = "make it a directory that can be read, or move it away"
+        if not sub:
+            advice = "name the directory of a site with --dir; one to start from is in examples/"
+        self.problems.append(problem("site-not-found", at, path=at.source.name, what=what, advice=advice))
         return None
 
     def _look_alikes(self, names: list[str]) -> None:
@@ -279,8 +283,3 @@ def lenience(model: type[Model], environment: Environment) -> str:
 def _is_backup(name: str) -> bool:
     """Whether a file is a copy that Muster kept before it changed the original."""
     return ".bak" in PurePath(name).suffixes
-
-
-def _first_line(node: Node) -> Place:
-    end = node.end if isinstance(node, Scalar) else node.start + 1
-    return Place(node.source, node.start, end)

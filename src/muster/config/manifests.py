@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import yaml
 
+from muster.config.derive import DEFAULT_NETWORK_TYPE
 from muster.config.kinds import MANIFESTS_DIR, MIRROR_DIR
-from muster.model.dump import dump
-from muster.model.manifests.agent_cluster_install import OVERRIDES_ANNOTATION, NetworkType
+from muster.config.overrides import is_known_type, networking_of, overrides_of
+from muster.model.manifests.agent_cluster_install import OVERRIDES_ANNOTATION
 from muster.model.manifests.pull_secret import DOCKER_CONFIG
 from muster.model.plan import HostPlan, Plan, ProxyPlan
 from muster.model.registries import render_registries_conf
@@ -29,7 +30,6 @@ _PLATFORM_TYPES: Final = {
     "none": "None",
     "external": "External",
 }
-_OVN: Final = "OVNKubernetes"
 
 
 def render_manifests(plan: Plan) -> dict[str, str]:
@@ -117,18 +117,11 @@ def _nmstate_config(plan: Plan, index: int, host: HostPlan) -> dict[str, Any]:
 
 
 def _agent_cluster_install(plan: Plan) -> dict[str, Any]:
-    networks = plan.networks
-    known_type = networks.type in tuple(NetworkType)
     spec: dict[str, Any] = {
         "clusterDeploymentRef": {"name": plan.name},
         "imageSetRef": {"name": _image_set_name(plan)},
         "networking": {
-            "clusterNetwork": [
-                {"cidr": str(each.cidr), "hostPrefix": each.host_prefix} for each in networks.cluster
-            ],
-            "machineNetwork": [{"cidr": str(each)} for each in networks.machine],
-            "networkType": networks.type if known_type else _OVN,
-            "serviceNetwork": [str(each) for each in networks.service],
+            **networking_of(plan, plan.networks.type if is_known_type(plan) else DEFAULT_NETWORK_TYPE),
             "userManagedNetworking": plan.user_managed_networking,
         },
         "platformType": _PLATFORM_TYPES[plan.platform],
@@ -146,10 +139,10 @@ def _agent_cluster_install(plan: Plan) -> dict[str, Any]:
         spec["external"] = _external(plan)
     if plan.proxy:
         spec["proxy"] = _proxy(plan.proxy)
-    if not networks.machine:
+    if not plan.networks.machine:
         del spec["networking"]["machineNetwork"]
     spec |= _further(plan, "AgentClusterInstall")
-    overrides = _overrides(plan, known_type=known_type)
+    overrides = overrides_of(plan).body
     metadata = {"annotations": {OVERRIDES_ANNOTATION: json.dumps(overrides)}} if overrides else {}
     return _object(plan, _EXTENSIONS, "AgentClusterInstall", plan.name, metadata=metadata, spec=spec)
 
@@ -167,29 +160,6 @@ def _external(plan: Plan) -> dict[str, Any]:
     section = plan.settings.get("platform")
     external = section.get("external") if isinstance(section, dict) else None
     return dict(external) if isinstance(external, dict) else {}
-
-
-def _overrides(plan: Plan, *, known_type: bool) -> dict[str, Any]:
-    """What the objects have no fields for travels as a part of install-config.yaml."""
-    overrides: dict[str, Any] = json.loads(json.dumps(dict(plan.settings)))
-    hosts = [_baremetal_host(host) for host in plan.hosts if host.bmc or host.in_install_config]
-    if hosts and plan.platform == "baremetal":
-        overrides.setdefault("platform", {}).setdefault("baremetal", {})["hosts"] = hosts
-    if not known_type:
-        networking = overrides.setdefault("networking", {})
-        networking["networkType"] = plan.networks.type
-    return overrides
-
-
-def _baremetal_host(host: HostPlan) -> dict[str, Any]:
-    if host.in_install_config:
-        return dict(host.in_install_config)
-    body: dict[str, Any] = {"name": host.hostname, "role": str(host.role)}
-    if host.cards:
-        body["bootMACAddress"] = host.cards[0].mac_address
-    if host.bmc:
-        body["bmc"] = dump(host.bmc)
-    return body
 
 
 def _cluster_deployment(plan: Plan) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -18,7 +18,7 @@ from muster.config.spelling import closest, near_names
 from muster.model.nmstate import Interface, NMState, Route
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import fields_of
-from muster.model.tree import Map, Node, Scalar, Sequence, find, to_plain, walk
+from muster.model.tree import Map, Node, Scalar, Sequence, copied, find, to_plain, walk
 
 _QUOTED: Final = re.compile(r"(?:[`'\"]|interface )([\w.:/-]+)[`'\"]?")
 _UNKNOWN: Final = re.compile(
@@ -37,6 +37,12 @@ _HINTS: Final = (
     (r"desired controller \S+ not found", "describe that interface too, or remove controller"),
 )
 """What to do about some of nmstate's errors, which say only what is wrong."""
+_KINDS_OF_VALUE: Final = (
+    ("Need to be boolean", "true or false", "write true or false"),
+    ("invalid digit found in string", "a whole number", "write digits only"),
+)
+"""What nmstate calls a value of the wrong kind, what it should be, and what to do."""
+_MOST_REFUSALS: Final = 20
 _RUST_DEBUG: Final = re.compile(r": [A-Z]\w* \{.*", re.DOTALL)
 
 
@@ -49,9 +55,7 @@ def read_network(node: Node, problems: list[Problem]) -> tuple[NMState | None, t
     try:
         keyfiles = gen_conf(json.dumps(to_plain(node)))
     except NmstateError as error:
-        if not _is_repeated(network, error.message):
-            problems.append(_refusal(node, network, error))
-        return network, ()
+        return _mended(node, error, problems) or network, ()
     all_off = network.interfaces and not any(interface.is_up for interface in network.interfaces)
     if not keyfiles and not all_off:
         problems.append(problem("network-empty", Place.of_key(node)))
@@ -65,7 +69,7 @@ def bind_network(node: Map) -> NMState | None:
 
 
 def _not_a_mapping(node: Node) -> Problem:
-    at = Place(node.source, node.start, node.start + 1)
+    at = Place.start_of(node)
     if isinstance(node, Sequence):
         return problem(
             "network-not-a-mapping", at, found="a list", advice="remove the dash before its first key"
@@ -74,10 +78,7 @@ def _not_a_mapping(node: Node) -> Problem:
     marker = re.match(r"[|>][-+0-9]*", written)
     if marker is None:
         return problem(
-            "network-not-a-mapping",
-            Place.of(node),
-            found="a single value",
-            advice="write interfaces: below it",
+            "network-not-a-mapping", at, found="a single value", advice="write interfaces: below it"
         )
     # A block of text whose lines are the document: without the marker they are read as such.
     start = len(node.source.text[: node.start].rstrip(" "))
@@ -94,18 +95,80 @@ def _is_repeated(network: NMState, message: str) -> bool:
     )
 
 
+def _mended(node: Map, error: NmstateError, problems: list[Problem]) -> NMState | None:
+    """The network that is meant, if all that nmstate refuses could be mended; that is reported.
+
+    nmstate stops at the first mistake, so each is mended or left out before the next one is looked for.
+    """
+    rest, lessened = copied(node), list[Node]()
+    for _ in range(_MOST_REFUSALS):
+        assert isinstance(rest, Map)
+        network = Binder(partial=True).bind(NMState, rest) or NMState()
+        found = None
+        if _is_news(rest, error, lessened) and not _is_repeated(network, error.message):
+            found = _refusal(rest, network, error)
+            problems.append(found)
+        if error.kind != "Parse" or not error.path:
+            break
+        owner = find(rest, error.path[:-1])
+        if not _mend(owner, error.path[-1], found):
+            lessened.append(owner)
+        try:
+            gen_conf(json.dumps(to_plain(rest)))
+        except NmstateError as next_error:
+            error = next_error
+        else:
+            break
+    return None if lessened else Binder(partial=True).bind(NMState, rest)
+
+
+def _is_news(rest: Map, error: NmstateError, lessened: list[Node]) -> bool:
+    """Whether a mistake is the user's, and does not follow from what was left out."""
+    at = find(rest, error.path)
+    if error.kind == "Parse" or not lessened:
+        return all(each is not at for each in lessened)
+    # An interface that was left alone is judged by itself; what routes need may be what is missing now.
+    interfaces = find(rest, ("interfaces",))
+    at = find(rest, error.path[:2])
+    return error.path[:1] == ("interfaces",) and not any(
+        each is interfaces or at.start <= each.start < at.end for each in lessened
+    )
+
+
+def _mend(owner: Node, step: str | int, found: Problem | None) -> bool:
+    """Say what was meant, if that is certain; else leave the value out. Whether it could be said."""
+    if isinstance(owner, Sequence) and isinstance(step, int):
+        del owner.items[step : step + 1]
+    child = owner.items.pop(step, None) if isinstance(owner, Map) and isinstance(step, str) else None
+    texts = [each.text for each in found.edits if isinstance(each, Edit)] if found else []
+    if child is None or not isinstance(owner, Map) or not isinstance(step, str) or not (found and texts):
+        return False
+    word = texts[0].strip("'\"")
+    if found.place == Place.of_key(child):
+        owner.items[word] = child
+    else:
+        owner.items[step] = Scalar(child.source, child.start, child.end, word, plain=True)
+        owner.items[step].key = child.key
+    return True
+
+
 def _refusal(node: Map, network: NMState, error: NmstateError) -> Problem:
     at = find(node, error.path)
     if isinstance(at, Sequence) or not error.path:
         at = _guess(at, error.message)
     unknown = _UNKNOWN.match(error.message)
     if unknown is not None:
-        return _unknown_word(at, unknown)
+        owner = find(node, error.path[:-1])
+        return _unknown_word(at, unknown, owner.items if isinstance(owner, Map) else ())
     at = _narrowed(network, at, error.message)
     reason = _RUST_DEBUG.sub("", error.message).rstrip(".").replace("`", "")
     if isinstance(at, Scalar) and at.key is not None and "invalid IP" in reason:
         what = "a network" if at.key.text == "destination" else "an IP address"
         reason = f"{at.key.text} {at.text} is not {what}"
+    for pattern, what, hint in _KINDS_OF_VALUE:
+        if isinstance(at, Scalar) and at.key is not None and pattern in reason:
+            place = Place.of(at)
+            return problem("nmstate", place, reason=f"{at.key.text} {at.text} is not {what}", hint=hint)
     hint = _address_hint(at) or _hint(error.message) or _name_hint(error.message, network.interface_names())
     place = Place.of(at) if isinstance(at, Scalar) else Place.of_key(at)
     return problem("nmstate", place, reason=reason, hint=hint or "correct the value at this place")
@@ -118,10 +181,11 @@ def _hint(message: str) -> str:
     return next((hint for pattern, hint in _HINTS if re.search(pattern, message)), "")
 
 
-def _unknown_word(at: Node, unknown: re.Match[str]) -> Problem:
-    """A word that nmstate does not know, with those that it does."""
+def _unknown_word(at: Node, unknown: re.Match[str], written: Container[str]) -> Problem:
+    """A word that nmstate does not know, with those that it does and that are not there already."""
     word, is_key = unknown["word"], unknown["kind"] == "field"
     known = _BACKTICKS.findall(unknown["rest"]) or list(fields_of(Interface))
+    known = [each for each in known if not is_key or each not in written]
     right = closest(word, known)
     edits: tuple[Edit, ...] = ()
     if right is None or len(near_names(word, known)) > 1:
@@ -138,7 +202,7 @@ def _unknown_word(at: Node, unknown: re.Match[str]) -> Problem:
         "nmstate",
         place,
         reason=reason,
-        hint=f"write {right}" if right else f"use one of: {listed}",
+        hint=f"write {right}" if right else f"{'remove it, or ' if is_key else ''}use one of: {listed}",
         edits=edits,
     )
 

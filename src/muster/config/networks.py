@@ -203,5 +203,16 @@ def inner_networks(site: Site) -> Iterator[InnerNetwork]:
 
 
 def find_inner_network(ip: IP, site: Site) -> InnerNetwork | None:
-    """The network inside the cluster that an address falls into."""
-    return next((each for each in inner_networks(site) if ip in each.cidr), None)
+    """The network inside the cluster that an address falls into.
+
+    One that overlaps with a machine network is told for that, and says nothing about single addresses.
+    """
+    machine = known_machine_networks(site) or ()
+    return next(
+        (
+            each
+            for each in inner_networks(site)
+            if ip in each.cidr and not any(each.cidr.overlaps(network) for network in machine)
+        ),
+        None,
+    )

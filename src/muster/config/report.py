@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from muster.config.spelling import plural
 from muster.model.catalogue import Severity
 from muster.model.problem import Place, Problem
 from muster.model.tree import Source
@@ -18,10 +19,10 @@ def _masked_lines(source: Source) -> dict[int, str]:
 
 
 def excerpt(place: Place) -> list[str]:
-    """The offending line with a caret below it; empty when the file has no such line."""
+    """The offending line with a caret below it; empty when there is none, or the file as such is meant."""
     line, column = place.position
     written = place.source.line(line)
-    if not written.strip():
+    if not written.strip() or place.start == place.end == 0:
         return []
     shown = _masked_lines(place.source).get(line)
     if shown is None:
@@ -72,15 +73,11 @@ def render_count(problems: Iterable[Problem]) -> str:
     """How many errors and warnings there are, and how many of them --fix repairs."""
     found = list(problems)
     errors = sum(problem.severity is Severity.ERROR for problem in found)
-    text = f"{_plural(errors, 'error')}, {_plural(len(found) - errors, 'warning')}"
+    text = f"{plural(errors, 'error')}, {plural(len(found) - errors, 'warning')}"
     repairable = sum(bool(problem.edits) for problem in found)
     if repairable:
         text += f"; {repairable} can be repaired with --fix"
     return text
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def as_json(problem: Problem) -> dict[str, object]:

@@ -6,14 +6,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from muster.config import derive
 from muster.config.derive import Counts
+from muster.config.networks import plugin_of
+from muster.config.settings import host_settings, manifest_settings, settings
 from muster.model.dump import dump
 from muster.model.host import Role
 from muster.model.install_config import InstallConfig
+from muster.model.manifests.agent_cluster_install import NetworkType
 from muster.model.manifests.infra_env import ImageType
+from muster.model.networking import Networking
 from muster.model.plan import (
     Card,
     Decision,
@@ -26,46 +29,9 @@ from muster.model.plan import (
     Topology,
 )
 from muster.model.registries import RegistriesConf, merge_sources
-from muster.model.release import default_release_image
 from muster.model.site import Site, SiteHost
 from muster.model.tree import Map, Plain, Source, to_plain
 from muster.model.values import Network, Secret
-
-_PLANNED: Final = frozenset(
-    (
-        "apiVersion", "kind", "metadata", "baseDomain", "pullSecret", "sshKey", "proxy", "imageDigestSources",
-        "imageContentSources", "additionalTrustBundle", "networking", "controlPlane", "arbiter", "compute",
-        "platform", "publish",
-    )
-)  # fmt: skip
-"""Fields of install-config.yaml that the plan has a place of its own for."""
-_PLANNED_NETWORKING: Final = frozenset(
-    (
-        "networkType",
-        "type",
-        "machineNetwork",
-        "machineCIDR",
-        "clusterNetwork",
-        "clusterNetworks",
-        "serviceNetwork",
-        "serviceCIDR",
-    )
-)
-_PLANNED_POOL: Final = frozenset(("name", "replicas", "architecture", "hyperthreading", "platform"))
-_PLANNED_PLATFORM: Final = frozenset(("apiVIP", "apiVIPs", "ingressVIP", "ingressVIPs", "hosts"))
-
-_PLANNED_CLUSTER_INSTALL: Final = frozenset(
-    (
-        "clusterDeploymentRef", "imageSetRef", "networking", "platformType", "provisionRequirements",
-        "sshPublicKey", "apiVIP", "apiVIPs", "ingressVIP", "ingressVIPs", "external", "proxy", "loadBalancer",
-    )
-)  # fmt: skip
-_PLANNED_INFRA_ENV: Final = frozenset(
-    (
-        "clusterRef", "cpuArchitecture", "nmStateConfigLabelSelector", "pullSecretRef", "sshAuthorizedKey",
-        "additionalNTPSources", "additionalTrustBundle", "proxy", "imageType",
-    )
-)  # fmt: skip
 
 
 @dataclass
@@ -100,7 +66,7 @@ def resolve_site(site: Site) -> Plan:
         platform=platform,
         topology=topology(install, counts),
         architecture=architecture,
-        release_image=_release(site, architecture, decisions),
+        release_image=_release(site, decisions),
         masters=counts.masters,
         arbiters=counts.arbiters,
         workers=counts.workers,
@@ -118,8 +84,8 @@ def resolve_site(site: Site) -> Plan:
         trust_bundle=_trust_bundle(site),
         minimal_iso=_minimal_iso(site, platform, decisions),
         boot_artifacts_base_url=(site.agent.boot_artifacts_base_url or "") if site.agent else "",
-        settings=settings(install, platform),
-        manifest_settings=_manifest_settings(site),
+        settings=settings(site, platform, decisions.note),
+        manifest_settings=manifest_settings(site),
         extra_manifests=tuple((each.source.name, each.source.text) for each in site.extra_manifests),
         decisions=tuple(decisions.made),
     )
@@ -147,17 +113,12 @@ def _note_counts(install: InstallConfig, counts: Counts, decisions: _Decisions) 
         )
 
 
-def _release(site: Site, architecture: str, decisions: _Decisions) -> str:
+def _release(site: Site, decisions: _Decisions) -> str:
+    image = derive.release_image(site)
     if site.environment.release_image:
-        decisions.note(
-            "release", site.environment.release_image, "OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE names it"
-        )
-        return site.environment.release_image
-    image_set = site.manifests.cluster_image_set if site.manifests else None
-    if image_set and image_set.spec and image_set.spec.release_image:
-        return image_set.spec.release_image
-    image = default_release_image(architecture)
-    decisions.note("release", image, "built into this version of Muster")
+        decisions.note("release", image, "OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE names it")
+    elif not derive.named_release(site):
+        decisions.note("release", image, "built into this version of Muster")
     return image
 
 
@@ -193,28 +154,28 @@ def _networks(site: Site, decisions: _Decisions) -> Networks:
         decisions.note(
             "networking.clusterNetwork", pods[0].cidr, "not given; the default of install-config.yaml"
         )
-    network_type = (networking.network_type or networking.type) if networking else None
-    if network_type is None:
-        network_type = derive.DEFAULT_NETWORK_TYPE
-        decisions.note(
-            "networking.networkType", network_type, "not given; the only one that every release has"
-        )
-    return Networks(network_type, machine, tuple(pods), tuple(service))
+    plugin = plugin_of(networking or Networking())
+    if networking is None or not (networking.network_type or networking.type):
+        decisions.note("networking.networkType", plugin, "not given; the only one that every release has")
+    return Networks(_spelled(plugin), machine, tuple(pods), tuple(service))
+
+
+def _spelled(plugin: str) -> str:
+    """A plugin that the manifests know, as they write it."""
+    return next((str(known) for known in NetworkType if known.lower() == plugin.lower()), plugin)
 
 
 def resolve_hosts(site: Site, counts: Counts) -> tuple[HostPlan, ...]:
     """The machines that a site names, each with its role."""
     roles = derive.roles(site.hosts, counts)
-    ours = site.agent is not None and bool(site.agent.hosts)
-    baremetal = site.install.platform.baremetal if site.install and site.install.platform else None
-    listed = [dump(host, effective=True) for host in baremetal.hosts] if baremetal and not ours else []
-    found = []
-    for index, (host, role) in enumerate(zip(site.hosts, roles, strict=True)):
-        found.append(_host(host, role, listed[index] if index < len(listed) else {}))
-    return tuple(found)
+    listed = host_settings(site)
+    return tuple(
+        _host(host, role, listed[index] if index < len(listed) else None)
+        for index, (host, role) in enumerate(zip(site.hosts, roles, strict=True))
+    )
 
 
-def _host(each: SiteHost, role: Role, in_install_config: Mapping[str, Plain]) -> HostPlan:
+def _host(each: SiteHost, role: Role, in_install_config: Mapping[str, Plain] | None) -> HostPlan:
     host = each.host
     document = to_plain(host.network_config) if isinstance(host.network_config, Map) else None
     found = each.network.addresses() if each.network else ()
@@ -265,7 +226,7 @@ def _proxy(site: Site, decisions: _Decisions) -> ProxyPlan | None:
 def _ntp_sources(site: Site, decisions: _Decisions) -> tuple[str, ...]:
     if site.agent is not None and site.agent.additional_ntp_sources:
         return tuple(site.agent.additional_ntp_sources)
-    infra = site.manifests.infra_env.spec if site.manifests and site.manifests.infra_env else None
+    infra = site.infra_env_spec
     if infra is not None and infra.additional_ntp_sources:
         return tuple(infra.additional_ntp_sources)
     baremetal = site.install.platform.baremetal if site.install and site.install.platform else None
@@ -297,55 +258,10 @@ def _trust_bundle(site: Site) -> str:
 
 def _minimal_iso(site: Site, platform: str, decisions: _Decisions) -> bool:
     given = site.agent.minimal_iso if site.agent else None
-    infra = site.manifests.infra_env.spec if site.manifests and site.manifests.infra_env else None
+    infra = site.infra_env_spec
     if given is None and infra is not None and infra.image_type is ImageType.MINIMAL_ISO:
         given = True
     if platform == "external" and not given:
         decisions.note("minimalISO", "true", "platform external boots from a minimal ISO")
         return True
     return bool(given)
-
-
-def settings(install: InstallConfig, platform: str) -> Mapping[str, Plain]:
-    """The fields of install-config.yaml that the plan has no place for, as they were written."""
-    written = dump(install, effective=True)
-    found: dict[str, Plain] = {key: value for key, value in written.items() if key not in _PLANNED}
-    networking = _rest(written.get("networking"), _PLANNED_NETWORKING)
-    if networking:
-        found["networking"] = networking
-    section = written.get("platform")
-    inner = _rest(section.get(platform) if isinstance(section, dict) else None, _PLANNED_PLATFORM)
-    if inner:
-        found["platform"] = {platform: inner}
-    for key in ("controlPlane", "arbiter"):
-        pool = _rest(written.get(key), _PLANNED_POOL)
-        if pool:
-            found[key] = pool
-    compute = written.get("compute")
-    pools = compute if isinstance(compute, list) else []
-    if any(_rest(pool, _PLANNED_POOL) or _differs(pool, install) for pool in pools):
-        found["compute"] = pools
-    return found
-
-
-def _differs(pool: Plain, install: InstallConfig) -> bool:
-    """Whether a pool has another architecture than the control plane."""
-    return isinstance(pool, dict) and pool.get("architecture", "amd64") != derive.architecture(install)
-
-
-def _manifest_settings(site: Site) -> Mapping[str, Plain]:
-    """What manifests say that install-config.yaml has no fields for, by the object that says it."""
-    found: dict[str, Plain] = {}
-    aci = site.manifests.agent_cluster_install if site.manifests else None
-    infra = site.manifests.infra_env if site.manifests else None
-    if aci is not None and aci.spec is not None:
-        found["AgentClusterInstall"] = _rest(dump(aci.spec), _PLANNED_CLUSTER_INSTALL)
-    if infra is not None and infra.spec is not None:
-        found["InfraEnv"] = _rest(dump(infra.spec), _PLANNED_INFRA_ENV)
-    return {kind: fields for kind, fields in found.items() if fields}
-
-
-def _rest(value: Plain, planned: frozenset[str]) -> dict[str, Plain]:
-    if not isinstance(value, dict):
-        return {}
-    return {key: each for key, each in value.items() if key not in planned and each not in ({}, [])}

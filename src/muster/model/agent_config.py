@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from muster.model.host import Host
 from muster.model.metadata import Metadata
 from muster.model.schema import Items, Model, many, nested, value
 from muster.model.values import BOOLEAN, IP, IP_ADDRESS, IP_OR_DOMAIN, TEXT, url
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgentConfig(Model):
     """The hosts of a site, and which of them the others meet at."""
 

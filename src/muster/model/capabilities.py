@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.model.schema import Items, Model, many, value
@@ -49,7 +48,6 @@ class Capability(StrEnum):
     STORAGE = "Storage"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Capabilities(Model):
     """Optional parts of the cluster that are installed."""
 

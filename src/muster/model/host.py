@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.model.schema import Items, Model, many, nested, value
@@ -29,9 +28,10 @@ class Role(StrEnum):
     ARBITER = "arbiter"
 
 
-@dataclass(frozen=True, kw_only=True)
 class RootDeviceHints(Model):
     """Which disk to install on. A disk has to match all hints that are given."""
+
+    alone = ("deviceName", "/dev/.+")
 
     device_name: str | None = value(
         TEXT,
@@ -59,7 +59,6 @@ class RootDeviceHints(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class BMC(Model):
     """The management controller of a machine."""
 
@@ -73,7 +72,6 @@ class BMC(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Interface(Model):
     """A network card: the name that the network configuration uses, and the address that identifies it."""
 
@@ -88,7 +86,6 @@ class Interface(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Host(Model):
     """One machine of the site."""
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from muster.model.install_config import ImageSource, Proxy
 from muster.model.machine_pool import Architecture
@@ -24,7 +23,6 @@ from muster.model.values import (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ImageBasedInstallationConfig(Model):
     """image-based-installation-config.yaml: how a seed gets onto a disk, before the site is known."""
 
@@ -117,7 +115,6 @@ class ImageBasedInstallationConfig(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ImageBasedConfig(Model):
     """image-based-config.yaml: what turns the copy of a seed into the cluster of a site."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.model.capabilities import Capabilities
@@ -78,7 +77,6 @@ class SourcePolicy(StrEnum):
     ALLOW_CONTACTING_SOURCE = "AllowContactingSource"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Proxy(Model):
     """Proxy that hosts and cluster use to reach the outside; at least one of the two URLs."""
 
@@ -96,7 +94,6 @@ class Proxy(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ImageContentSource(Model):
     """A repository, and the mirrors that hold the same images."""
 
@@ -111,7 +108,6 @@ class ImageContentSource(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ImageSource(ImageContentSource):
     """A repository, the mirrors that hold the same images, and what to do when they fail."""
 
@@ -123,7 +119,6 @@ class ImageSource(ImageContentSource):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class OperatorPublishingStrategy(Model):
     """Who can reach API and applications, each by itself."""
 
@@ -139,7 +134,6 @@ class OperatorPublishingStrategy(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class BootstrapInPlace(Model):
     """How a single node installs itself."""
 
@@ -148,7 +142,6 @@ class BootstrapInPlace(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class InstallConfig(Model):
     """The cluster that a site gets."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.model.platform.baremetal import BareMetalMachinePool
@@ -53,7 +52,6 @@ class MachineManagement(StrEnum):
     MACHINE_API = "MachineAPI"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Credential(Model):
     """How to switch off one control-plane host through its management controller."""
 
@@ -79,7 +77,6 @@ class Credential(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Fencing(Model):
     """How two control-plane hosts can switch each other off when one of them fails."""
 
@@ -88,7 +85,6 @@ class Fencing(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class PlatformDisk(Model):
     """A disk by the name that the platform gives it."""
 
@@ -97,14 +93,12 @@ class PlatformDisk(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class UserDisk(PlatformDisk):
     """A disk for data of the user's choice."""
 
     mount_path: str | None = value(TEXT, "Directory that the disk is mounted at.", example="/var/lib/data")
 
 
-@dataclass(frozen=True, kw_only=True)
 class DiskSetup(Model):
     """An extra disk of every host of the pool; the field named like its type describes it."""
 
@@ -114,7 +108,6 @@ class DiskSetup(Model):
     user_defined: UserDisk | None = value(nested(UserDisk), "Disk for data of your choice.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class MachinePoolPlatform(Model):
     """What machines that are made on a platform would look like."""
 
@@ -137,7 +130,6 @@ class MachinePoolPlatform(Model):
     powervs: Node | None = value(FREE, "Machines on IBM Power Virtual Server.", ignored=AS_THEY_ARE)
 
 
-@dataclass(frozen=True, kw_only=True)
 class MachinePool(Model):
     """Hosts of one kind: the control plane, the arbiter or the workers."""
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from muster.model.schema import Model, table, value
@@ -14,9 +13,10 @@ from muster.model.values import FREE, TEXT
 _OF_KUBERNETES: Final = "Written by Kubernetes into objects that it holds; has no meaning here."
 
 
-@dataclass(frozen=True, kw_only=True)
 class Metadata(Model):
     """Name and labels of an object."""
+
+    alone = ("name", "[a-z0-9.-]+")
 
     name: str | None = value(
         TEXT, "Name of the object; in install-config.yaml the name of the cluster.", example="site1"

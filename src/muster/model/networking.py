@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -21,18 +20,20 @@ class ObservabilityPolicy(StrEnum):
     NO_ACTION = "NoAction"
 
 
-@dataclass(frozen=True, kw_only=True)
 class MachineNetwork(Model):
     """A network that hosts have their addresses in."""
+
+    alone = ("cidr", "[0-9A-Fa-f.:]+/[0-9]+")
 
     cidr: Network | None = value(
         NETWORK, "Addresses of the hosts; the VIPs come from it too.", required=True, example="192.0.2.0/24"
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterNetwork(Model):
     """A network that pods get their addresses from."""
+
+    alone = ("cidr", "[0-9A-Fa-f.:]+/[0-9]+")
 
     cidr: Network | None = value(
         NETWORK,
@@ -51,7 +52,6 @@ class ClusterNetwork(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class OVNKubernetesIPv4(Model):
     """IPv4 networks that OVN-Kubernetes uses inside itself."""
 
@@ -66,7 +66,6 @@ class OVNKubernetesIPv4(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class OVNKubernetes(Model):
     """Settings of the plugin OVN-Kubernetes."""
 
@@ -76,7 +75,6 @@ class OVNKubernetes(Model):
     ipv6: Node | None = value(FREE, "Internal IPv6 networks of the plugin.", forbidden=_NO_SUCH_SETTING)
 
 
-@dataclass(frozen=True, kw_only=True)
 class NetworkObservability(Model):
     """Whether the cluster watches its own network traffic."""
 
@@ -88,7 +86,6 @@ class NetworkObservability(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Networking(Model):
     """The networks of the cluster; the first entry of each list sets the primary IP family."""
 

@@ -9,7 +9,6 @@ would refuse is None.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_network
 from typing import ClassVar, Final, NamedTuple
@@ -74,14 +73,12 @@ class RouteState(StrEnum):
     IGNORE = "ignore"
 
 
-@dataclass(frozen=True, kw_only=True)
 class NMStatePart(Model):
     """Base of the parts of an NMState document: keys that are not described pass."""
 
     open: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, kw_only=True)
 class Address(NMStatePart):
     """A static address of an interface."""
 
@@ -101,7 +98,6 @@ class Address(NMStatePart):
             return None
 
 
-@dataclass(frozen=True, kw_only=True)
 class IPv4(NMStatePart):
     """IPv4 settings of an interface."""
 
@@ -117,14 +113,12 @@ class IPv4(NMStatePart):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class IPv6(IPv4):
     """IPv6 settings of an interface."""
 
     autoconf: bool | None = value(BOOLEAN, "Make an address from router advertisements.", default="false")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Ports(NMStatePart):
     """Interfaces that belong together."""
 
@@ -132,28 +126,24 @@ class Ports(NMStatePart):
     ports: Items[str] = many(TEXT, "Another name of port.", example="eno1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Bond(Ports):
     """Several cards that act as one."""
 
     mode: str | None = value(TEXT, "How the cards share the work.", example="active-backup")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Vrf(Ports):
     """A group of interfaces with routes of their own."""
 
     route_table_id: int | None = value(INTEGER, "Its routing table.", key="route-table-id", example="100")
 
 
-@dataclass(frozen=True, kw_only=True)
 class BridgePort(NMStatePart):
     """An interface that is attached to a bridge."""
 
     name: str | None = value(TEXT, "Name of the interface.", example="eno1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Bridge(NMStatePart):
     """A switch within the host."""
 
@@ -161,21 +151,18 @@ class Bridge(NMStatePart):
     ports: Items[BridgePort] = many(nested(BridgePort), "Another name of port.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Stacked(NMStatePart):
     """An interface that works through another one."""
 
     base_iface: str | None = value(TEXT, "The interface below.", key="base-iface", example="eno1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Vlan(Stacked):
     """A VLAN on another interface."""
 
     id: int | None = value(INTEGER, "Number of the VLAN.", example="100")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Interface(NMStatePart):
     """A network interface of the host, real or made."""
 
@@ -239,7 +226,6 @@ class Interface(NMStatePart):
                 yield part.base_iface, part.at("base_iface")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Route(NMStatePart):
     """A way to a network."""
 
@@ -268,14 +254,12 @@ class Route(NMStatePart):
         return wanted and main and self.destination is not None and self.destination.prefixlen == 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class Routes(NMStatePart):
     """The routes of the host."""
 
     config: Items[Route] = many(nested(Route), "Static routes.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class DNSConfig(NMStatePart):
     """Name servers, and the domains that short names are looked up in."""
 
@@ -283,7 +267,6 @@ class DNSConfig(NMStatePart):
     search: Items[str] = many(TEXT, "Domains to look for short names in.", example="example.com")
 
 
-@dataclass(frozen=True, kw_only=True)
 class DNSResolver(NMStatePart):
     """How the host resolves names."""
 
@@ -308,7 +291,6 @@ class Gateway(NamedTuple):
     node: Node
 
 
-@dataclass(frozen=True, kw_only=True)
 class NMState(NMStatePart):
     """The static network of a host."""
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from muster.model.host import Host
 from muster.model.machine_pool import Architecture
 from muster.model.manifests.words import ARCHITECTURE
@@ -13,7 +11,6 @@ from muster.model.schema import Items, Model, many, nested, value
 from muster.model.values import TEXT, url
 
 
-@dataclass(frozen=True, kw_only=True)
 class NodesConfig(Model):
     """Machines that join a cluster which runs already; all else is asked from the cluster."""
 

@@ -43,21 +43,18 @@ KEY_SIZE: Final = Leaf(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class RSAKey(Model):
     """An RSA key."""
 
     key_size: int | None = value(KEY_SIZE, "Length of the key in bits.", required=True, example="4096")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ECDSAKey(Model):
     """A key on an elliptic curve."""
 
     curve: Curve | None = value(choice(Curve), "Curve of the key.", required=True, example="P384")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Key(Model):
     """A key pair; the field named like its algorithm describes it."""
 
@@ -68,14 +65,12 @@ class Key(Model):
     ecdsa: ECDSAKey | None = value(nested(ECDSAKey), "The key's curve; only with algorithm ECDSA.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class SignerCertificates(Model):
     """All certificate authorities that the installation creates."""
 
     key: Key | None = value(nested(Key), "Key pair of each authority.", required=True)
 
 
-@dataclass(frozen=True, kw_only=True)
 class PKI(Model):
     """Keys of the cluster's certificates; needs the feature gate ConfigurablePKI."""
 

@@ -78,8 +78,8 @@ class HostPlan:
     keyfiles: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """What nmstate makes of that: NetworkManager profiles by file name."""
     bmc: BMC | None = None
-    in_install_config: Mapping[str, Plain] = field(default_factory=dict, repr=False)
-    """How install-config.yaml describes it, when agent-config.yaml does not; manifests carry that."""
+    in_install_config: Mapping[str, Plain] | None = field(default=None, repr=False)
+    """Its further fields in install-config.yaml; None when that does not name it."""
     role_reason: str = field(default="", compare=False)
 
     @property

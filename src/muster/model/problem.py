@@ -72,6 +72,8 @@ class Place:
         return self.source.position(self.start)
 
     def __str__(self) -> str:
+        if not self.source.text:
+            return self.source.name
         line, column = self.position
         return f"{self.source.name}:{line}:{column}"
 

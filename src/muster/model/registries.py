@@ -95,14 +95,6 @@ class RegistriesConf:
         )
         return tuple(source for source in sources if not self._blocks(source.image))
 
-    def find_sources(self, image: str) -> tuple[PullSource, ...]:
-        """All places that may hold an image: the mirrors, and at last where it comes from."""
-        registry = self.find_registry(image)
-        if registry is None:
-            return (PullSource(image),)
-        source = PullSource(_moved(image, registry.scope, registry.location), registry.insecure)
-        return self.find_mirrors(image) + (() if self._blocks(source.image) else (source,))
-
     def _blocks(self, image: str) -> bool:
         registry = self.find_registry(image)
         return registry is not None and registry.blocked
@@ -124,7 +116,7 @@ def _matched(image: str, scope: str) -> int:
 
 def _moved(image: str, scope: str, location: str) -> str:
     """The name of an image at another place."""
-    return location.rstrip("/") + image[_matched(image, scope) :] if location else image
+    return location.rstrip("/") + image[_matched(image, scope) :]
 
 
 def _serves(mirror: Mirror, registry: Registry, image: str) -> bool:

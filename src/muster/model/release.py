@@ -36,3 +36,11 @@ def version_of(image: str) -> str:
     tag = tag_of(image)
     match = re.match(r"\d+(?:\.\d+)+(?:-(?:rc|ec|fc)\.\d+)?", tag)
     return match[0] if match else tag or DEFAULT_VERSION
+
+
+def default_os_image_streams(image: str) -> tuple[str, ...]:
+    """The lines of operating system images that a release takes when none is named: of OpenShift, of OKD."""
+    major = version_of(image).partition(".")[0]
+    if not major.isdecimal():
+        return ()
+    return ("rhel-9" if int(major) < 5 else "rhel-10", "centos-10")

@@ -9,10 +9,9 @@ what follows from that is decided later, with its reason, when the site is resol
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from dataclasses import FrozenInstanceError, dataclass
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, dataclass_transform
 
 from muster.model.tree import NOWHERE, Map, Node, Scalar, Sequence, is_null
 
@@ -105,32 +104,88 @@ class Field:
         return isinstance(self.kind, Leaf) and self.kind.secret
 
 
+@dataclass(frozen=True)
+class Description:
+    """What stands in a model's class in place of a field, until an object has a value for it."""
+
+    default: Any
+    words: Mapping[str, Any]
+
+
 def value(kind: Kind[T], doc: str, **more: Any) -> T | None:
     """A field that holds one value."""
-    return dataclasses.field(default=None, metadata={"kind": kind, "doc": doc, **more})
+    field: T | None = _describe(None, kind=kind, doc=doc, **more)
+    return field
 
 
 def many(kind: Kind[T], doc: str, **more: Any) -> Items[T]:
     """A field that holds a list; absent is the same as empty."""
-    metadata = {"kind": kind, "doc": doc, "many": True, **more}
-    return dataclasses.field(default_factory=Items, metadata=metadata)
+    field: Items[T] = _describe(Items(), kind=kind, doc=doc, many=True, **more)
+    return field
 
 
 def table(kind: Kind[T], doc: str, **more: Any) -> Mapping[str, T]:
     """A field that maps names of the user's choice to values; absent is the same as empty."""
-    metadata = {"kind": kind, "doc": doc, "table": True, **more}
-    return dataclasses.field(default_factory=dict, metadata=metadata)
+    field: Mapping[str, T] = _describe({}, kind=kind, doc=doc, table=True, **more)
+    return field
 
 
-@dataclass(frozen=True, kw_only=True)
-class Model:
-    """Base of all models: data that knows where it was written. Places do not count as data."""
+def _describe(default: Any, /, **words: Any) -> Any:
+    return Description(default, words)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class _Frozen:
+    """Classes below this one are frozen dataclasses to type checkers."""
+
+
+class Model(_Frozen):
+    """Base of all models: data that knows where it was written. Places do not count as data.
+
+    They are not dataclasses of the standard library, which writes and compiles the methods of each class at
+    every start: for more than a hundred models that took longer than a check.
+    """
 
     open: ClassVar[bool] = False
     """Whether keys that the model does not describe are let pass (another parser checks them)."""
+    alone: ClassVar[tuple[str, str]] = ("", "")
+    """The field that a single value in place of the mapping means, and what that has to look like."""
 
-    node: Node = field(default=NOWHERE, compare=False, repr=False)
-    places: Mapping[str, Node] = field(default_factory=dict, compare=False, repr=False)
+    node: Node = NOWHERE
+    places: Mapping[str, Node] = {}
+
+    def __init__(self, **values: Any) -> None:
+        defaults = _defaults_of(type(self))
+        if not values.keys() <= defaults.keys():
+            unknown = ", ".join(sorted(values.keys() - defaults.keys()))
+            raise TypeError(f"{type(self).__name__} has no field {unknown}")
+        self.__dict__.update(defaults)
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._data() == other._data()
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._data().values()))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._data().items())
+        return f"{type(self).__name__}({shown})"
+
+    def _data(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("node", "places")}
+
+    def but(self, **changes: Any) -> Self:
+        """The same, with other values in some fields."""
+        return type(self)(**{**self.__dict__, **changes})
 
     def at(self, name: str) -> Node:
         """Where a field of this object was written, or the object itself when it was not."""
@@ -158,6 +213,7 @@ M = TypeVar("M", bound=Model)
 
 
 _FIELDS: dict[type[Model], Mapping[str, Field]] = {}
+_DEFAULTS: dict[type[Model], Mapping[str, Any]] = {}
 
 
 def fields_of(model: type[Model]) -> Mapping[str, Field]:
@@ -168,11 +224,24 @@ def fields_of(model: type[Model]) -> Mapping[str, Field]:
 
 
 def _described(model: type[Model]) -> Iterator[tuple[str, Field]]:
-    for entry in dataclasses.fields(model):
-        if "kind" in entry.metadata:
-            words = dict(entry.metadata)
-            key = words.pop("key", None) or camel_case(entry.name)
-            yield key, Field(name=entry.name, key=key, **words)
+    for name, description in _descriptions(model).items():
+        words = dict(description.words)
+        key = words.pop("key", None) or camel_case(name)
+        yield key, Field(name=name, key=key, **words)
+
+
+def _descriptions(model: type[Model]) -> dict[str, Description]:
+    """In the order of their definition, those of base classes first."""
+    classes = reversed(model.__mro__)
+    found = (item for each in classes for item in vars(each).items())
+    return {name: each for name, each in found if isinstance(each, Description)}
+
+
+def _defaults_of(model: type[Model]) -> Mapping[str, Any]:
+    if model not in _DEFAULTS:
+        fields = {name: each.default for name, each in _descriptions(model).items()}
+        _DEFAULTS[model] = {"node": NOWHERE, "places": {}, **fields}
+    return _DEFAULTS[model]
 
 
 def camel_case(name: str) -> str:

@@ -127,6 +127,28 @@ def find(node: Node, path: tuple[str | int, ...]) -> Node:
     return node
 
 
+def copied(node: Node) -> Node:
+    """A tree of one's own to change; its values and places are those of the other."""
+    made: Map | Sequence
+    match node:
+        case Map():
+            made = Map(node.source, node.start, flow=node.flow)
+            made.items = {key: copied(child) for key, child in node.items.items()}
+        case Sequence():
+            made = Sequence(node.source, node.start, flow=node.flow)
+            made.items = [copied(child) for child in node.items]
+        case _:
+            return node
+    made.end, made.key = node.end, node.key
+    return made
+
+
+def words_of(path: tuple[str | int, ...]) -> str:
+    """A path as people write it: ``hosts[0].name``."""
+    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(parts).lstrip(".")
+
+
 def walk(node: Node, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Scalar]]:
     """Every scalar below a value, with its path."""
     match node:

@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from muster.config.document import edit
+from muster.config.document.forms import as_mapping
 from muster.config.document.replaced import modern_edits, says_the_same
-from muster.config.spelling import closest
+from muster.config.spelling import closest, slip_of
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Field, Free, Items, Kind, Leaf, Model, Object, fields_of
 from muster.model.tree import Map, Node, Scalar, Sequence, is_null
@@ -48,7 +49,9 @@ class Binder:
             if entry is None:
                 continue
             if entry.name in places:
-                self.report("duplicate-key", Place.of_key(child), key=key, first=_line_of(places[entry.name]))
+                self.report(
+                    "duplicate-key", Place.of_key(child), key=key, first=Place.of_key(places[entry.name]).line
+                )
                 continue
             places[entry.name] = child
             if is_null(child) or _says_nothing(entry, child):
@@ -141,9 +144,17 @@ class Binder:
                 continue
             written = places.get(entry.name)
             if written is None or is_null(written) or (isinstance(written, Scalar) and not written.text):
-                at = Place.of_key(written if written is not None else node)
-                example = f", for example {entry.example}" if entry.example else ""
-                self.report("missing-field", at, key=entry.key, example=example, doc=entry.doc)
+                what, action = ("is missing", "add") if written is None else ("has no value", "fill in")
+                example = f", for example {entry.key}: {entry.example}" if entry.example else ""
+                self.report(
+                    "missing-field",
+                    _place_of_gap(written, node),
+                    key=entry.key,
+                    what=what,
+                    action=action,
+                    example=example,
+                    doc=entry.doc,
+                )
 
     def _read(self, entry: Field, node: Node) -> Any:
         if entry.many:
@@ -183,7 +194,8 @@ class Binder:
                 return kind.parse(node, partial(self._complain, kind, node, listed))
             case Object():
                 if not isinstance(node, Map):
-                    self._wrong_kind(node, "a mapping (key: value)", listed=listed)
+                    advice, edits = as_mapping(kind.model, node)
+                    self._wrong_kind(node, "a mapping (key: value)", edits, listed, advice)
                     return None
                 return self.bind(kind.model, node, listed)
             case Free():
@@ -200,6 +212,10 @@ class Binder:
 
     def _complain(self, kind: Leaf[Any], node: Scalar, listed: str, slug: str, /, **values: Any) -> None:
         repaired, unquoted = values.pop("repaired", None), values.pop("unquoted", None)
+        if slug == "not-a-choice":
+            choices = str(values["choices"]).split(", ")
+            repaired = repaired or slip_of(node.text, choices)
+            values |= _choice_words(repaired, closest(node.text, choices), values["choices"])
         edits: tuple[Edit, ...] = ()
         if repaired is not None:
             edits = edit.replace_scalar(node, repaired)
@@ -211,7 +227,9 @@ class Binder:
         values.setdefault("key", node.key.text if node.key else listed)
         self.report(slug, node, edits=edits, **values)
 
-    def _wrong_kind(self, node: Node, expected: str, edits: tuple[Edit, ...] = (), listed: str = "") -> None:
+    def _wrong_kind(
+        self, node: Node, expected: str, edits: tuple[Edit, ...] = (), listed: str = "", advice: str = ""
+    ) -> None:
         match node:
             case Scalar():
                 found = "a single value"
@@ -220,8 +238,27 @@ class Binder:
             case _:
                 found = "a mapping"
         key = node.key.text if node.key else f"an entry of {listed}"
-        at = Place(node.source, node.start, node.end if isinstance(node, Scalar) else node.start + 1)
-        self.report("wrong-kind", at, key=key, expected=expected, found=found, edits=edits)
+        values = {"key": key, "expected": expected, "found": found}
+        advice = advice or f"write it as {expected}"
+        self.report("wrong-kind", Place.start_of(node), edits=edits, advice=advice, **values)
+
+
+def _place_of_gap(written: Node | None, node: Map) -> Place:
+    """Where a field belongs that says nothing: its key, else that of the mapping, else the whole file."""
+    if written is not None:
+        return Place.of_key(written)
+    start = node.source.text[: node.start]
+    is_file = node.key is None and node.source.position(node.start)[1] == 1 and "\n---" not in start
+    return Place(node.source) if is_file else Place.start_of(node.key or node)
+
+
+def _choice_words(right: str | None, near: str | None, choices: str) -> dict[str, str]:
+    """What to say about a value that is none of its choices: the one that is meant, or all of them."""
+    if right is not None:
+        return {"hint": f"did you mean {right}?", "advice": f"write {right}; all values are: {choices}"}
+    if near is not None:
+        return {"hint": f"did you mean {near}?", "advice": f"write {near}, or another of: {choices}"}
+    return {"hint": f"it must be one of: {choices}", "advice": f"choose one of: {choices}"}
 
 
 def _says_nothing(entry: Field, node: Node) -> bool:
@@ -246,10 +283,6 @@ def _judged_elsewhere(old: Field, known: Mapping[str, Field], places: Mapping[st
         return False
     new = known.get(inside)
     return new is not None and not is_null(places.get(new.name))
-
-
-def _line_of(node: Node) -> int:
-    return Place.of_key(node).position[0]
 
 
 def _shorten(text: str) -> str:

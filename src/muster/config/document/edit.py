@@ -84,6 +84,27 @@ def wrap_in_list(node: Scalar, under: str = "") -> tuple[Edit, ...]:
     return (Edit(source, behind, end, f"{newline(source)}{indent_of(key)}- {item}"),)
 
 
+def nest(node: Scalar, text: str, *, keep: bool = False) -> tuple[Edit, ...]:
+    """Put an entry in place of a value: ``key: a`` → ``key:`` and ``text`` on a line of its own.
+
+    With ``keep`` the value follows the text. Inside braces the entry is written as ``{text}``.
+    """
+    source, key = node.source, node.key
+    written = source.text[node.start : node.end].rstrip()
+    if not written or "\n" in written or not is_verbatim(node) or written.startswith("*"):
+        return ()
+    entry = f"{text}{written}" if keep else text
+    end = node.start + len(written)
+    if in_flow(node):
+        return (Edit(source, node.start, end, f"{{{entry}}}"),)
+    if key is None:
+        return (Edit(source, node.start, end, entry),)
+    behind = key_end(key)
+    if behind is None or source.text[behind : node.start].strip():
+        return ()
+    return (Edit(source, behind, end, f"{newline(source)}{indent_of(key)}  {entry}"),)
+
+
 def rename_to_list(node: Node, name: str, under: str = "") -> tuple[Edit, ...]:
     """Both at once: ``apiVIP: a`` → ``apiVIPs:`` and ``- a``."""
     wrapped = wrap_in_list(node, under) if isinstance(node, Scalar) else ()

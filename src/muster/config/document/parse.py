@@ -176,7 +176,7 @@ class _Reader:
             return
         first = top.node.items.get(key.text)
         if first is not None:
-            line = Place.of_key(first).position[0]
+            line = Place.of_key(first).line
             self.problems.append(problem("duplicate-key", key, key=key.text, first=line))
             return
         node.key = key
@@ -212,7 +212,7 @@ _PROPERTIES: Final = re.compile(r"(?:[&!]\S*\s+)*")
 
 def _shown(place: Place, word: str) -> str:
     """A word of a line, unless the line may not be shown: a password can begin like an alias or a tag."""
-    return MASK if place.position[0] in masked_lines(place.source.text) else word
+    return MASK if place.line in masked_lines(place.source.text) else word
 
 
 def _skip_properties(node: Scalar) -> None:
@@ -251,22 +251,72 @@ def _place_of_character(source: Source, error: Any) -> Place:
     return Place(source, index, index + 1)
 
 
+_NO_COLON: Final = re.compile(r"(?P<key>[A-Za-z][\w.-]*)(?: .*)?\Z")
+_QUOTED_VALUE: Final = re.compile(r"\s*(?:- )?[A-Za-z][\w.-]* ['\"]")
+_NO_SPACE: Final = re.compile(r"(?P<key>[A-Za-z][\w.-]*):[^ ].*\Z")
+
+
 def _syntax_problem(source: Source, error: yaml.MarkedYAMLError) -> Problem:
     mark = error.problem_mark or error.context_mark
     index = min(mark.index if mark else 0, len(source.text))
     what = str(error.problem or "cannot be parsed")
+    slip = _colon_slip(source, error, index)
+    if slip is not None:
+        return slip
     context = f" {error.context}" if error.context else ""
     started = ""
     if error.context_mark and error.context_mark.line != (mark.line if mark else -1):
-        started = f" (which began on line {error.context_mark.line + 1})"
+        if "unexpected end of stream" in what:
+            index = error.context_mark.index
+        else:
+            started = f" (which began on line {error.context_mark.line + 1})"
     place = Place(source, index, index + 1)
     return problem(
         "yaml-syntax", place, what=f"{what}{context}{started}", advice=_advice(source, place, what)
     )
 
 
+def _colon_slip(source: Source, error: yaml.MarkedYAMLError, index: int) -> Problem | None:
+    """A key without its colon, which the parser notices only behind it and often on a later line."""
+    number = _line_without_colon(source, error, index)
+    line = source.line(number).partition(" #")[0].rstrip() if number else ""
+    written = line.lstrip(" -")
+    for pattern, what, advice in (
+        (_NO_COLON, "there is no colon behind the key", "put a colon behind {key}, if that is a key"),
+        (
+            _NO_SPACE,
+            "there is no space behind the colon",
+            "put a space behind the colon of {key}, if that is a key",
+        ),
+    ):
+        match = pattern.match(written)
+        if match is not None:
+            start = source.line_starts[number - 1] + len(line) - len(written)
+            at = Place(source, start, start + len(written))
+            key = _shown(at, match["key"])
+            words = advice.format(key="its first word" if key == MASK else key)
+            return problem("yaml-syntax", at, what=what, advice=words)
+    return None
+
+
+def _line_without_colon(source: Source, error: yaml.MarkedYAMLError, index: int) -> int:
+    """The line that the colon is most likely missing on; 0 when the mistake is another."""
+    what = str(error.problem)
+    number, column = source.position(index)
+    if "could not find expected ':'" in what and error.context_mark:
+        return int(error.context_mark.line) + 1
+    if "did not find expected key" in what:
+        return number if _QUOTED_VALUE.match(source.line(number)) else 0
+    if "mapping values are not allowed" not in what or ": " in source.line(number)[: column - 1]:
+        return 0
+    number -= 1
+    while number > 1 and not source.line(number).partition("#")[0].strip():
+        number -= 1
+    return 0 if source.line(number).lstrip().startswith("-") else number
+
+
 def _advice(source: Source, place: Place, what: str) -> str:
-    line = source.line(place.position[0])
+    line = source.line(place.line)
     if "mapping values are not allowed" in what:
         return "put the value in quotes if it contains ': ', or check the indentation of this line"
     if "unexpected end of stream" in what:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config.document import edit
+from muster.config.links import misspelt_entries
 from muster.config.rules.documents import documents
 from muster.config.rules.machines import cards
 from muster.config.spelling import closest, is_typo, near_names
@@ -79,6 +80,7 @@ def _not_in_network(host: SiteHost, names: dict[str, Node]) -> Iterator[Problem]
     entries = network.interface_names()
     # A port without an entry and without a card is reported itself, with the card's name as the right one.
     odd_ports = [each for each in known if each not in entries and each not in names]
+    odd_ports += misspelt_entries(network, names)
     free = [each for each in entries if each not in names]
     unknown = {name: at for name, at in names.items() if name not in known and not closest(name, odd_ports)}
     for name, at in unknown.items():

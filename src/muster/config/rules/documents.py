@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from muster.config import links
 from muster.config.network import bind_network
 from muster.model.host import Interface as Card
-from muster.model.nmstate import NMState
+from muster.model.nmstate import Interface, NMState
 from muster.model.site import Site, SiteHost
 from muster.model.tree import Map
 
@@ -27,6 +28,11 @@ class Document(NamedTuple):
             if card.name and card.has("name"):
                 found.setdefault(card.name, card)
         return found
+
+    @property
+    def misspelt(self) -> dict[str, Interface]:
+        """Entries whose name is a slip, by their right names."""
+        return links.misspelt_entries(self.network, self.cards)
 
     @property
     def names(self) -> list[str]:

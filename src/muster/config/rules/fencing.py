@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from muster.config.derive import AGENT_PLATFORMS, DEFAULT_CONTROL_PLANE, platform_name
+from muster.config.spelling import plural
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import Credential, Fencing
 from muster.model.problem import Place, Problem, problem
@@ -48,18 +49,14 @@ def check_fencing(site: Site) -> Iterator[Problem]:
     if masters is None or fencing.is_unread("credentials"):
         return
     arbiters = install.arbiter.replicas or 0 if install.arbiter else 0
+    right = ""
     if masters != _HOSTS and found:
-        yield problem(
-            "fencing-count", at, masters=masters, count=found, right="remove fencing, or use two hosts"
-        )
+        right = "remove fencing, or use two hosts"
     elif masters == _HOSTS and found != _HOSTS and (found or not arbiters):
-        yield problem(
-            "fencing-count",
-            at,
-            masters=masters,
-            count=found,
-            right="give one entry for each of the two hosts",
-        )
+        right = "give one entry for each of the two hosts"
+    if right:
+        hosts, count = plural(masters, "control-plane host"), plural(found, "fencing credential")
+        yield problem("fencing-count", at, hosts=hosts, count=count, right=right)
 
 
 def _fencing(install: InstallConfig | None) -> Fencing | None:

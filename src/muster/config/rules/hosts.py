@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from muster.config import derive
 from muster.config.document import edit
 from muster.config.links import server_ip
-from muster.config.networks import find_inner_network
+from muster.config.networks import InnerNetwork, find_inner_network
 from muster.config.rules import cards, management, rendezvous
 from muster.config.rules.documents import documents
 from muster.config.rules.machines import are_roles_known, is_agent_based, is_bare_disk
@@ -30,7 +30,14 @@ _POOLS: Final = {
     Role.ARBITER: "arbiter.replicas",
     Role.WORKER: "compute[].replicas",
 }
+_AGENTS: Final = {
+    Role.MASTER: "provisionRequirements.controlPlaneAgents",
+    Role.ARBITER: "provisionRequirements.arbiterAgents",
+    Role.WORKER: "provisionRequirements.workerAgents",
+}
+"""Where manifests say how many hosts of a role there are."""
 _HCTL: Final = re.compile(r"[0-9]+:[0-9]+:[0-9]+:[0-9]+\Z")
+_MOST_SHOWN: Final = 5
 _BY_PATH: Final = "/dev/disk/by-path/"
 
 
@@ -52,8 +59,8 @@ def check_host_count(site: Site) -> Iterator[Problem]:
         if len(of_role) > most:
             extra = of_role[most]
             at = extra.host.at("role") if extra.host.role is not None else Place.start_of(extra.host.node)
-            count = _count(len(of_role), role)
-            yield problem("too-many-hosts", at, count=count, field=_POOLS[role], most=most, host=extra.label)
+            count, field = _count(len(of_role), role), (_AGENTS if site.is_lifted else _POOLS)[role]
+            yield problem("too-many-hosts", at, count=count, field=field, most=most, host=extra.label)
     missing = {role: most - given.count(role) for role, most in wanted.items()}
     hosts = _hosts_node(site)
     if hosts is not None and all(count >= 0 for count in missing.values()):
@@ -132,7 +139,7 @@ def _device_name(value: str, at: Node) -> Iterator[Problem]:
 
 
 def check_time_servers(site: Site) -> Iterator[Problem]:
-    """Every time server is named once, and can be reached from the hosts."""
+    """Every time server is named once."""
     for servers in _time_servers(site):
         first: dict[str, Node] = {}
         for server, node in servers.located():
@@ -141,7 +148,6 @@ def check_time_servers(site: Site) -> Iterator[Problem]:
                 yield problem(
                     "ntp-twice", node, value=server, line=Place.of(before).line, edits=edit.remove_item(node)
                 )
-            yield from _inside_cluster(site, server, node, "time server")
 
 
 def _time_servers(site: Site) -> Iterator[Items[str]]:
@@ -156,22 +162,23 @@ def _time_servers(site: Site) -> Iterator[Items[str]]:
         yield platform.baremetal.additional_ntp_servers
 
 
-def check_name_servers(site: Site) -> Iterator[Problem]:
-    """Name servers can be reached from the hosts."""
-    for document in documents(site):
-        for server, node in document.network.name_servers().located():
-            yield from _inside_cluster(site, server, node, "name server")
-
-
-def _inside_cluster(site: Site, server: str, node: Node, what: str) -> Iterator[Problem]:
-    ip = server_ip(server)
-    inner = find_inner_network(ip, site) if ip else None
-    if inner is not None:
+def check_servers_outside(site: Site) -> Iterator[Problem]:
+    """Name servers and time servers are outside of the networks that exist only within the cluster."""
+    found: dict[InnerNetwork, dict[str, Node]] = {}
+    for what, server, node in _servers(site):
+        ip = server_ip(server)
+        inner = find_inner_network(ip, site) if ip else None
+        if inner is not None:
+            found.setdefault(inner, {}).setdefault(f"{what} {server}", node)
+    for inner, servers in found.items():
+        first, *others = servers
+        shown = ", ".join(f"{each} ({Place.of(servers[each]).where})" for each in others[:_MOST_SHOWN])
+        further = f" and {len(others) - _MOST_SHOWN} more" if len(others) > _MOST_SHOWN else ""
         yield problem(
             "server-in-cluster-network",
-            node,
-            value=server,
-            what=what,
+            servers[first],
+            server=first,
+            more=f"; also inside: {shown}{further}" if others else "",
             name=inner.name,
             network=inner.cidr,
             choice=inner.choice,
@@ -191,6 +198,14 @@ def check_minimal_iso(site: Site) -> Iterator[Problem]:
             key="minimalISO: false",
             reason="platform external always gets the minimal ISO",
         )
+
+
+def _servers(site: Site) -> Iterator[tuple[str, str, Node]]:
+    for servers in _time_servers(site):
+        yield from (("time server", server, node) for server, node in servers.located())
+    for document in documents(site):
+        found = document.network.name_servers()
+        yield from (("name server", server, node) for server, node in found.located())
 
 
 def check_boot_artifacts(site: Site) -> Iterator[Problem]:
@@ -238,7 +253,7 @@ RULES: Final = (
     check_hostnames,
     check_disks,
     check_time_servers,
-    check_name_servers,
+    check_servers_outside,
     check_minimal_iso,
     check_boot_artifacts,
     *rendezvous.RULES,

@@ -78,6 +78,10 @@ def check_names(site: Site) -> Iterator[Problem]:
             reason = _name_fault(interface, interface.name) if interface.name is not None else ""
             if reason:
                 yield problem("interface-name", interface.at("name"), value=interface.name, reason=reason)
+        for right, interface in document.misspelt.items():
+            at = interface.at("name")
+            edits = edit.replace_scalar(at, right)
+            yield problem("interface-misspelt", at, value=interface.name, right=right, edits=edits)
         for interface, before in links.repeated_interfaces(document.network):
             at = interface.at("name")
             yield problem("interface-twice", at, value=interface.name, line=Place.of(before.at("name")).line)

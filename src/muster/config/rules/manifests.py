@@ -231,9 +231,8 @@ def check_overrides(site: Site) -> Iterator[Problem]:
         return
     if not isinstance(data, dict):
         found = "a list" if isinstance(data, list) else "a single value"
-        yield problem(
-            "wrong-kind", node, key="install-config-overrides", expected="a JSON object", found=found
-        )
+        key, right = "install-config-overrides", "a JSON object"
+        yield problem("wrong-kind", node, key=key, expected=right, found=found, advice=f"write {right}")
 
 
 def check_infra_env(site: Site) -> Iterator[Problem]:

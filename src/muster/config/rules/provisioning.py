@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_network
 from typing import Final, NamedTuple
 
+from muster.config.derive import DEFAULT_PROVISIONING_NETWORK
 from muster.config.networks import find_ip, known_machine_networks, network_of
 from muster.config.rules.machines import platform_section
 from muster.config.rules.management import SCHEMES, scheme_of
@@ -27,7 +27,6 @@ FIELDS: Final = (
     "provisioning_dhcp_external",
 )
 """Settings that have no effect when the cluster manages no machines."""
-DEFAULT_NETWORK: Final = ip_network("172.22.0.0/24")
 _LEAST_PREFIX_V6: Final = 64
 _BOOTSTRAP_RANK: Final = 2
 _CLUSTER_RANK: Final = 3
@@ -57,7 +56,7 @@ def _setup(site: Site) -> _Setup | None:
         mode = ProvisioningNetwork.UNMANAGED
     name = "provisioning_network_cidr" if platform.provisioning_network_cidr else "provisioning_network"
     at = Place.of(platform.at(name)) if platform.has(name) else Place.of_key(platform.node)
-    return _Setup(platform, mode, platform.provisioning_network_cidr or DEFAULT_NETWORK, at)
+    return _Setup(platform, mode, platform.provisioning_network_cidr or DEFAULT_PROVISIONING_NETWORK, at)
 
 
 def _cluster_ip(platform: BareMetalPlatform) -> tuple[IP, Node] | None:

@@ -25,7 +25,8 @@ def check_next_hops(site: Site) -> Iterator[Problem]:
     for document in documents(site):
         network = document.network
         for route in links.lost_next_hops(network):
-            yield _lost_next_hop(network, route)
+            if route.next_hop_interface not in document.misspelt:
+                yield _lost_next_hop(network, route)
         for route in links.nameless_next_hops(network):
             fits = [name for name, nets in _subnets(network) if _any_holds(nets, route.next_hop_address)]
             edits: tuple[Edit, ...] = ()

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.config import links
+from muster.config.document import edit
 from muster.config.rules.documents import Document, documents
-from muster.config.spelling import closest, is_typo
+from muster.config.spelling import closest, is_typo, near_names
 from muster.model.nmstate import Interface, InterfaceType
 from muster.model.problem import Place, Problem, problem
 from muster.model.site import Site
@@ -48,9 +49,12 @@ def check_references(site: Site) -> Iterator[Problem]:
         known = document.names
         used = [name for name, _ in _references(document)]
         for name, node in _references(document):
-            if name in known or not known:
+            if name in known or not known or name in document.misspelt:
                 continue
-            right = closest(name, [each for each in known if each not in used])
+            free = [each for each in known if each not in used]
+            right = closest(name, free) or closest(name, known)
+            close = near_names(name, free) or near_names(name, known)
+            certain = len(close) == 1 and is_typo(name, close[0])
             # Where no cards are listed, their names may stand in the bonds and bridges only.
             if not document.cards and not (right and is_typo(name, right)):
                 continue
@@ -60,6 +64,7 @@ def check_references(site: Site) -> Iterator[Problem]:
                 value=name,
                 hint=f"; did you mean {right}?" if right else "",
                 known=", ".join(known),
+                edits=edit.replace_scalar(node, close[0]) if certain else (),
             )
 
 

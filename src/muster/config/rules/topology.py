@@ -138,7 +138,8 @@ def check_single_node(site: Site) -> Iterator[Problem]:
     master = install.control_plane.at("replicas") if install.control_plane else install.node
     if pools.workers > 0:
         where, how, right = _workers_place(install, master)
-        yield problem("single-node-workers", where, count=pools.workers, how=how, right=right)
+        workers = "1 worker is" if pools.workers == 1 else f"{pools.workers} workers are"
+        yield problem("single-node-workers", where, workers=workers, how=how, right=right)
     elif platform in USER_MANAGED_PLATFORMS:
         networking, _ = read_networking(site)
         if not uses_ovn(networking):
@@ -166,7 +167,11 @@ def check_two_nodes(site: Site) -> Iterator[Problem]:
     if install is None or install.control_plane is None or count_pools(install).masters != 2:
         return
     if not install.has("arbiter") and not install.control_plane.has("fencing"):
-        yield problem("two-nodes", install.control_plane.at("replicas"))
+        arbiter, fencing = "an arbiter section with replicas: 1", "controlPlane.fencing"
+        if site.is_lifted:
+            arbiter = "provisionRequirements.arbiterAgents: 1"
+            fencing = "controlPlane.fencing in the annotation install-config-overrides"
+        yield problem("two-nodes", install.control_plane.at("replicas"), arbiter=arbiter, fencing=fencing)
 
 
 def check_arbiter(site: Site) -> Iterator[Problem]:
@@ -187,7 +192,7 @@ def check_arbiter(site: Site) -> Iterator[Problem]:
     elif pools.arbiters < 1 or (pools.masters == 2 and pools.arbiters != 1):
         right, advice = "at least 1", "write how many arbiters there are, or remove arbiter"
         if pools.masters == 2:
-            right, advice = "1", "write replicas: 1"
+            right, advice = "1", f"write {'arbiterAgents' if site.is_lifted else 'replicas'}: 1"
         yield problem("arbiter-count", at, value=pools.arbiters, right=right, advice=advice)
 
 

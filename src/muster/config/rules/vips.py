@@ -9,6 +9,7 @@ from typing import Final
 from muster.config.derive import VIP_PLATFORMS, Vips, is_default, platform_name, vips
 from muster.config.networks import known_machine_networks, lists_of, network_of
 from muster.config.rules.families import families, is_dual
+from muster.config.spelling import plural
 from muster.model.platform.on_premises import OnPremises
 from muster.model.problem import Place, Problem, problem
 from muster.model.schema import Items
@@ -67,7 +68,12 @@ def check_vip_lists(site: Site) -> Iterator[Problem]:
     if complete and api != ingress and max(api, ingress) <= MOST:
         shorter = "api" if api < ingress else "ingress"
         at = section.places.get(f"{shorter}_vips", section.at(f"{shorter}_vip"))
-        yield problem("vip-counts", Place.of_key(at), api=api, ingress=ingress)
+        yield problem(
+            "vip-counts",
+            Place.of_key(at),
+            api=plural(api, "API VIP"),
+            ingress=plural(ingress, "ingress VIP"),
+        )
 
 
 def check_vips_equal(site: Site) -> Iterator[Problem]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -68,9 +67,10 @@ class DiskEncryptionMode(StrEnum):
     TANG = "tang"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterNetworkEntry(Model):
     """A network that pods get their addresses from."""
+
+    alone = ("cidr", "[0-9A-Fa-f.:]+/[0-9]+")
 
     cidr: Network | None = value(
         NETWORK,
@@ -85,7 +85,6 @@ class ClusterNetworkEntry(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgentNetworking(Model):
     """The networks of the cluster; the first entry of each list sets the primary IP family."""
 
@@ -116,7 +115,6 @@ class AgentNetworking(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ProvisionRequirements(Model):
     """How many hosts have to be there before the installation starts."""
 
@@ -127,7 +125,6 @@ class ProvisionRequirements(Model):
     worker_agents: int | None = value(_COUNT, "How many hosts are workers.", default="0", example="2")
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgentMachinePool(Model):
     """Hosts of one kind."""
 
@@ -142,7 +139,6 @@ class AgentMachinePool(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class IgnitionEndpoint(Model):
     """Where hosts get their Ignition config from, other than the cluster."""
 
@@ -157,7 +153,6 @@ class IgnitionEndpoint(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class DiskEncryption(Model):
     """Which disks are encrypted, and what unlocks them."""
 
@@ -174,7 +169,6 @@ class DiskEncryption(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ExternalPlatform(Model):
     """A provider whose parts are added by somebody else."""
 
@@ -196,7 +190,6 @@ _LOAD_BALANCER: Final = word(
 """install-config.yaml has another word for the first one."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadBalancer(Model):
     """What distributes the requests to the hosts."""
 
@@ -208,7 +201,6 @@ class LoadBalancer(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgentClusterInstallSpec(Model):
     """How the cluster is installed."""
 
@@ -308,7 +300,6 @@ class AgentClusterInstallSpec(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgentClusterInstall(Model):
     """How a cluster is installed on the hosts that boot the image."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.model.manifests.cluster_metadata import ClusterMetadata
@@ -23,7 +22,6 @@ class PowerState(StrEnum):
     HIBERNATING = "Hibernating"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterInstallReference(Model):
     """The object that says how the cluster is installed."""
 
@@ -33,7 +31,6 @@ class ClusterInstallReference(Model):
     name: str | None = value(TEXT, "Name of the object.", example="site1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterPoolReference(Model):
     """The pool that the cluster comes from."""
 
@@ -46,7 +43,6 @@ class ClusterPoolReference(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class AdditionalCertificate(Model):
     """A certificate of the API for one more domain."""
 
@@ -54,7 +50,6 @@ class AdditionalCertificate(Model):
     domain: str | None = value(DOMAIN, "Domain that it is for.", required=True, example="api.example.com")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ServingCertificates(Model):
     """Certificates that the API shows."""
 
@@ -64,7 +59,6 @@ class ServingCertificates(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ControlPlaneConfig(Model):
     """How a management cluster reaches the API."""
 
@@ -85,7 +79,6 @@ class ControlPlaneConfig(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class CertificateBundle(Model):
     """A certificate with its key."""
 
@@ -96,7 +89,6 @@ class CertificateBundle(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterIngress(Model):
     """A way in for applications."""
 
@@ -119,7 +111,6 @@ class ClusterIngress(Model):
     tuning_options: Node | None = value(FREE, "Tuning of the ingress controller.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class EnvironmentVariable(Model):
     """A variable of the installer's environment."""
 
@@ -128,7 +119,6 @@ class EnvironmentVariable(Model):
     value_from: Node | None = value(FREE, "Object that the value is taken from.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Provisioning(Model):
     """How the installer is run when there is no clusterInstallRef."""
 
@@ -162,7 +152,6 @@ class Provisioning(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterDeploymentSpec(Model):
     """The name of the cluster, and what a management cluster does with it."""
 
@@ -218,7 +207,6 @@ class ClusterDeploymentSpec(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterDeployment(Model):
     """The name of a cluster, as an object that others refer to."""
 

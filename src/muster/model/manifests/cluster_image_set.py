@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from muster.model.metadata import Metadata
 from muster.model.schema import Model, nested, value
 from muster.model.tree import Node
 from muster.model.values import FREE, TEXT
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterImageSetSpec(Model):
     """The release that is installed."""
 
@@ -23,7 +20,6 @@ class ClusterImageSetSpec(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterImageSet(Model):
     """The release that is installed, as an object that others refer to."""
 

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from muster.model.manifests.references import Reference
 from muster.model.schema import Model, nested, value
 from muster.model.tree import Node
 from muster.model.values import FREE, TEXT
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterMetadata(Model):
     """What the installed cluster is called, and how to log in."""
 

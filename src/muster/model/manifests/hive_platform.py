@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from muster.model.manifests.references import LabelSelector, Reference
 from muster.model.schema import Items, Model, many, nested, value
 from muster.model.tree import Node
@@ -13,7 +11,6 @@ from muster.model.values import FREE, IP_OR_DOMAIN, TEXT, number
 _UUID = "8d2c6b1e-4f5a-4c3b-9e7d-0a1b2c3d4e5f"
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgentBareMetal(Model):
     """Machines that boot the image of an InfraEnv."""
 
@@ -22,7 +19,6 @@ class AgentBareMetal(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class HiveBareMetal(Model):
     """Machines that a provisioning host installs."""
 
@@ -33,7 +29,6 @@ class HiveBareMetal(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class HiveVSphere(Model):
     """Virtual machines on vSphere."""
 
@@ -51,7 +46,6 @@ class HiveVSphere(Model):
     network: str | None = value(TEXT, "Network of the virtual machines.", example="VM Network")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PrismEndpoint(Model):
     """Where a Prism service listens."""
 
@@ -61,7 +55,6 @@ class PrismEndpoint(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class PrismElement(Model):
     """A Nutanix cluster."""
 
@@ -70,7 +63,6 @@ class PrismElement(Model):
     name: str | None = value(TEXT, "Name of the Nutanix cluster.", example="pe1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class StorageReference(Model):
     """Something stored in a Nutanix cluster."""
 
@@ -79,7 +71,6 @@ class StorageReference(Model):
     name: str | None = value(TEXT, "Name of it.", example="container1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class NutanixFailureDomain(Model):
     """Machines that can fail together."""
 
@@ -94,7 +85,6 @@ class NutanixFailureDomain(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class HiveNutanix(Model):
     """Virtual machines on Nutanix."""
 
@@ -108,12 +98,10 @@ class HiveNutanix(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class HiveNone(Model):
     """No platform; has no fields."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class HivePlatform(Model):
     """What the cluster runs on."""
 

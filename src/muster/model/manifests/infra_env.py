@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.model.install_config import Proxy
@@ -44,7 +43,6 @@ class KernelArgumentOperation(StrEnum):
     DELETE = "delete"
 
 
-@dataclass(frozen=True, kw_only=True)
 class KernelArgument(Model):
     """A change of the live system's kernel command line."""
 
@@ -60,14 +58,12 @@ class KernelArgument(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgentApproval(Model):
     """Which hosts may join without being asked for."""
 
     auto_approve: bool | None = value(BOOLEAN, "Accept every host that boots the image.", default="false")
 
 
-@dataclass(frozen=True, kw_only=True)
 class InfraEnvSpec(Model):
     """What the image holds that hosts boot."""
 
@@ -136,7 +132,6 @@ class InfraEnvSpec(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class InfraEnv(Model):
     """What hosts boot, before they belong to a cluster."""
 

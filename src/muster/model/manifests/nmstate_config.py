@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from muster.model.host import Interface
 from muster.model.metadata import Metadata
 from muster.model.schema import Items, Model, many, nested, value
@@ -12,7 +10,6 @@ from muster.model.tree import Node
 from muster.model.values import FREE, NMSTATE, TEXT
 
 
-@dataclass(frozen=True, kw_only=True)
 class NMStateConfigSpec(Model):
     """Which host is meant, and its network."""
 
@@ -22,7 +19,6 @@ class NMStateConfigSpec(Model):
     config: Node | None = value(NMSTATE, "Static network of the host, as an NMState document.", required=True)
 
 
-@dataclass(frozen=True, kw_only=True)
 class NMStateConfig(Model):
     """The static network of one host."""
 

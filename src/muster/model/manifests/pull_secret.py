@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from muster.model.metadata import Metadata
@@ -16,7 +15,6 @@ DOCKER_CONFIG: Final = ".dockerconfigjson"
 """The key that the credentials stand under."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class PullSecret(Model):
     """The credentials of image registries, as a Kubernetes Secret."""
 

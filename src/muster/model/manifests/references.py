@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.model.schema import Items, Model, many, nested, table, value
 from muster.model.values import TEXT, choice
 
 
-@dataclass(frozen=True, kw_only=True)
 class Reference(Model):
     """An object in the same namespace, by its name."""
+
+    alone = ("name", "[a-z0-9.-]+")
 
     name: str | None = value(TEXT, "Name of the object.", example="site1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class NamespacedReference(Reference):
     """An object in any namespace, by its name."""
 
@@ -34,7 +33,6 @@ class Operator(StrEnum):
     DOES_NOT_EXIST = "DoesNotExist"
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabelExpression(Model):
     """A condition on one label."""
 
@@ -45,7 +43,6 @@ class LabelExpression(Model):
     values: Items[str] = many(TEXT, "Values to compare with, for In and NotIn.", example="r1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabelSelector(Model):
     """Picks objects by their labels; all conditions have to hold."""
 

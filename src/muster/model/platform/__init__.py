@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from muster.model.platform.baremetal import BareMetalPlatform
 from muster.model.platform.external import ExternalPlatform, NonePlatform
 from muster.model.platform.nutanix import NutanixPlatform
@@ -14,7 +12,6 @@ from muster.model.tree import Node
 from muster.model.values import FREE
 
 
-@dataclass(frozen=True, kw_only=True)
 class Platform(Model):
     """What the cluster runs on: exactly one of these fields."""
 

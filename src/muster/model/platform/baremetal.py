@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -46,12 +45,10 @@ class ProvisioningNetwork(StrEnum):
     DISABLED = "Disabled"
 
 
-@dataclass(frozen=True, kw_only=True)
 class BareMetalMachinePool(Model):
     """Machines of a pool on bare metal; there is nothing to set."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class BareMetalHost(Model):
     """One machine, when the hosts stand here and not in agent-config.yaml."""
 
@@ -97,7 +94,6 @@ class BareMetalHost(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class BareMetalPlatform(OnPremises):
     """Own machines; the cluster brings its own load balancer and virtual addresses."""
 

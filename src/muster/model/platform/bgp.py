@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -21,7 +20,6 @@ class Switch(StrEnum):
     FALSE = "false"
 
 
-@dataclass(frozen=True, kw_only=True)
 class BGPPeer(Model):
     """A router that hosts announce the virtual addresses to."""
 
@@ -49,7 +47,6 @@ class BGPPeer(Model):
     keepalive_time: str | None = value(TEXT, "Time between signs of life; needs holdTime.", example="30s")
 
 
-@dataclass(frozen=True, kw_only=True)
 class BGPVIPs(Model):
     """Announces the virtual addresses to routers; needs the feature gate BGPBasedVIPManagement."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.model.schema import Model, value
@@ -17,7 +16,6 @@ class CloudControllerManager(StrEnum):
     NONE = ""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ExternalPlatform(Model):
     """A provider that integrates itself after the installation."""
 
@@ -32,6 +30,5 @@ class ExternalPlatform(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class NonePlatform(Model):
     """No platform at all; there is nothing to set."""

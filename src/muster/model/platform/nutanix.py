@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from muster.model.platform.nutanix_pool import NutanixMachinePool, StorageReference
@@ -16,7 +15,6 @@ _MINUTES: Final = number(1, why="A call needs time to be answered.")
 _UUID: Final = "5736bf56-49f5-4667-b38c-b97e09dc9578"
 
 
-@dataclass(frozen=True, kw_only=True)
 class PrismEndpoint(Model):
     """Where a Prism answers."""
 
@@ -26,7 +24,6 @@ class PrismEndpoint(Model):
     port: int | None = value(PORT, "TCP port of the Prism.", required=True, example="9440")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PrismCentral(Model):
     """The Prism Central, and the login that the cluster uses there."""
 
@@ -35,7 +32,6 @@ class PrismCentral(Model):
     password: Secret | None = value(SECRET, "Password at Prism Central.", required=True)
 
 
-@dataclass(frozen=True, kw_only=True)
 class PrismElement(Model):
     """A Nutanix cluster that machines run on."""
 
@@ -44,7 +40,6 @@ class PrismElement(Model):
     name: str | None = value(TEXT, "Name of the Prism Element.", example="element1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class FailureDomainElement(PrismElement):
     """The Nutanix cluster of a failure domain."""
 
@@ -52,7 +47,6 @@ class FailureDomainElement(PrismElement):
     endpoint: PrismEndpoint | None = value(nested(PrismEndpoint), "Where it answers.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class NutanixFailureDomain(Model):
     """A part of the infrastructure that fails as one."""
 
@@ -67,7 +61,6 @@ class NutanixFailureDomain(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class NutanixPlatform(OnPremises):
     """Virtual machines on Nutanix."""
 

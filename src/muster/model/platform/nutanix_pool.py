@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -61,7 +60,6 @@ class AdapterType(StrEnum):
     SPAPR = "SPAPR"
 
 
-@dataclass(frozen=True, kw_only=True)
 class StorageReference(Model):
     """A storage container or an image in a Prism Element."""
 
@@ -72,14 +70,12 @@ class StorageReference(Model):
     name: str | None = value(TEXT, "Its name in the Prism Element.", example="default-container")
 
 
-@dataclass(frozen=True, kw_only=True)
 class NutanixOSDisk(Model):
     """The disk that the operating system is on."""
 
     disk_size_gib: int | None = value(_COUNT, "Size of the disk in GiB.", key="diskSizeGiB", example="120")
 
 
-@dataclass(frozen=True, kw_only=True)
 class NutanixResource(Model):
     """A project in Prism Central; the field named like its type identifies it."""
 
@@ -88,7 +84,6 @@ class NutanixResource(Model):
     name: str | None = value(TEXT, "Name of the project.", example="project1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class NutanixCategory(Model):
     """A category in Prism Central that machines are put into."""
 
@@ -96,7 +91,6 @@ class NutanixCategory(Model):
     setting: str | None = value(TEXT, "Value of the category.", key="value", example="Production")
 
 
-@dataclass(frozen=True, kw_only=True)
 class NutanixGPU(Model):
     """A GPU that a machine gets; only workers can have one."""
 
@@ -105,7 +99,6 @@ class NutanixGPU(Model):
     name: str | None = value(TEXT, "Name of the device.", example="Tesla T4 compute")
 
 
-@dataclass(frozen=True, kw_only=True)
 class DeviceProperties(Model):
     """How a disk is attached."""
 
@@ -118,7 +111,6 @@ class DeviceProperties(Model):
     device_index: int | None = value(_INDEX, "Place of the disk at its adapter.", default="0", example="1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class StorageConfig(Model):
     """What a disk is stored on."""
 
@@ -130,7 +122,6 @@ class StorageConfig(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class NutanixDataDisk(Model):
     """A further disk; only workers can have one."""
 
@@ -142,7 +133,6 @@ class NutanixDataDisk(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class NutanixMachinePool(Model):
     """Virtual machines of a pool on Nutanix."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -29,7 +28,6 @@ class DNSRecordsType(StrEnum):
     EXTERNAL = "External"
 
 
-@dataclass(frozen=True, kw_only=True)
 class LoadBalancer(Model):
     """Who balances the load of API and applications."""
 
@@ -41,7 +39,6 @@ class LoadBalancer(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class OnPremises(Model):
     """A platform without a cloud."""
 

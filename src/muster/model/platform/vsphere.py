@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.model.platform.on_premises import AS_THEY_ARE, PORT, LoadBalancer, OnPremises
@@ -52,7 +51,6 @@ class VSphereHostRole(StrEnum):
     COMPUTE = "compute"
 
 
-@dataclass(frozen=True, kw_only=True)
 class VCenter(Model):
     """A vCenter and the login that the cluster uses there; all fields but the port, or none."""
 
@@ -63,7 +61,6 @@ class VCenter(Model):
     datacenters: Items[str] = many(TEXT, "Datacenters that hold machines of the cluster.", example="dc1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Topology(Model):
     """Where in a vCenter the machines of a failure domain are; objects are named by their full path."""
 
@@ -96,7 +93,6 @@ class Topology(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class FailureDomain(Model):
     """A part of the infrastructure that fails as one: a zone within a region."""
 
@@ -121,7 +117,6 @@ class FailureDomain(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class NodeAddresses(Model):
     """Which of a machine's addresses counts as the node's address."""
 
@@ -136,7 +131,6 @@ class NodeAddresses(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class NodeNetworking(Model):
     """Which of a machine's addresses the node uses inside and outside of the cluster."""
 
@@ -144,7 +138,6 @@ class NodeNetworking(Model):
     internal: NodeAddresses | None = value(nested(NodeAddresses), "The address that nodes use among them.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class NetworkDevice(Model):
     """Static network of a machine that the installer would create."""
 
@@ -153,7 +146,6 @@ class NetworkDevice(Model):
     nameservers: Items[IP] = many(IP_ADDRESS, "Name servers of the machine.", example="192.0.2.1")
 
 
-@dataclass(frozen=True, kw_only=True)
 class VSphereHost(Model):
     """A machine with a static address that the installer would create."""
 
@@ -164,7 +156,6 @@ class VSphereHost(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class VSpherePlatform(OnPremises):
     """Virtual machines on VMware vSphere."""
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -22,7 +21,6 @@ class ProvisioningMode(StrEnum):
     EAGERLY_ZEROED = "EagerlyZeroed"
 
 
-@dataclass(frozen=True, kw_only=True)
 class VSphereOSDisk(Model):
     """The disk that the operating system is on."""
 
@@ -31,7 +29,6 @@ class VSphereOSDisk(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class VSphereDataDisk(Model):
     """A further disk."""
 
@@ -45,7 +42,6 @@ class VSphereDataDisk(Model):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class VSphereMachinePool(Model):
     """Virtual machines of a pool on vSphere."""
 
