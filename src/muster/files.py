@@ -7,17 +7,13 @@ import contextlib
 import errno
 import fcntl
 import os
-import re
 import secrets
-import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from muster.errors import ExternalError, UserError, cannot
 
-_PART: Final = re.compile(r"\..+\.[0-9a-f]{8}\.part\Z")
 _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 """What a file system without hard links says, such as that of a USB stick."""
 
@@ -78,65 +74,6 @@ def save_new_file(path: Path, data: bytes, *, mode: int = 0o644) -> bool:
         temporary.unlink(missing_ok=True)
     _sync_folder(path.parent)
     return True
-
-
-@dataclass(frozen=True)
-class NewFolder:
-    """A folder that nobody sees yet."""
-
-    path: Path
-
-    def add(self, name: str, data: bytes, *, mode: int = 0o644) -> None:
-        """Write a file that is not there yet."""
-        path = self.path / name
-        if "/" in name:
-            path.parent.mkdir(exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        try:
-            os.fchmod(descriptor, mode)
-            left = memoryview(data)
-            while left:
-                left = left[os.write(descriptor, left) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-@contextlib.contextmanager
-def new_folder(path: Path) -> Iterator[NewFolder]:
-    """A folder that appears as a whole, when all that is done inside of the block has succeeded."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        temporary.mkdir(parents=True)
-        try:
-            yield NewFolder(temporary)
-            for folder, _, _ in os.walk(temporary):
-                _sync_folder(Path(folder))
-            temporary.rename(path)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise cannot("write", path, error) from error
-
-
-def make_folder(path: Path) -> None:
-    """A folder, and those above it, if they are not there yet."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot("make", path, error) from error
-
-
-def remove_parts(path: Path) -> None:
-    """Remove what `new_folder` left behind when the machine, or we, ended without a warning.
-
-    Whoever calls it holds the lock of the folder.
-    """
-    for part in path.glob(".*.part"):
-        if _PART.match(part.name) and part.is_dir() and not part.is_symlink():
-            shutil.rmtree(part, ignore_errors=True)
 
 
 def remove_file(path: Path) -> None:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Final
 import click
 
 from muster.cli import log, options, progress, site
+from muster.cli.config_iso import CONFIG_FILES, CONFIG_HINT
 from muster.cli.options import Run
 from muster.config.check import is_valid
 from muster.config.fleet.fault import Fault, RowError, render_faults
@@ -24,17 +27,18 @@ from muster.config.fleet.table import Table, load_table
 from muster.config.fleet.template import Template, load_template
 from muster.config.fleet.twins import Twins, claims_of
 from muster.config.fleet.weave import Loom, build_loom
-from muster.config.report import render_problems
+from muster.config.report import problems_json, render_problems
 from muster.config.state import inputs_of
-from muster.errors import ConfigError, ExitStatus, UserError
-from muster.files import lock_folder, make_folder, remove_parts
+from muster.errors import ConfigError, ExitStatus, ExternalError, UserError
+from muster.files import lock_folder
+from muster.folders import make_folder, remove_parts
 from muster.image.image_based.fleet import Fleet, Outcome, Status
 from muster.image.making import Manner
 
-CONFIG_FILES: Final = ("install-config.yaml", "image-based-config.yaml")
-CONFIG_HINT: Final = "a configuration ISO needs both; `muster image-based create config-template` writes one"
 _CHUNK: Final = 16
 _SHOWN: Final = 20
+_DIE_WITH_PARENT: Final = 1
+"""PR_SET_PDEATHSIG of prctl(2)."""
 
 
 @click.command(
@@ -90,7 +94,7 @@ def config_images(
     make_folder(place)
     with lock_folder(place), progress.bar("making sites", total=len(table), unit="sites") as advance:
         remove_parts(place)
-        for outcomes in _make_all(fleet, jobs if isinstance(jobs, int) else os.cpu_count() or 1):
+        for outcomes in _make_all(fleet, jobs if isinstance(jobs, int) else len(os.sched_getaffinity(0))):
             report.add(outcomes)
             advance(len(outcomes))
     return report.finish(place)
@@ -100,8 +104,11 @@ def _load_template(run: Run) -> Template:
     site.require_files(run, CONFIG_FILES, CONFIG_HINT)
     template, problems = load_template(inputs_of(run.directory), site.environment())
     log.note_problems(problems)
-    if template is None or not is_valid(problems):
+    if problems and run.as_json and (template is None or not is_valid(problems)):
+        click.echo(json.dumps(problems_json(problems), indent=2, ensure_ascii=False))
+    elif problems:
         click.echo(render_problems(problems), err=True)
+    if template is None or not is_valid(problems):
         raise ConfigError(
             f"{run.directory} cannot be a template",
             hint="mend what is listed above, then run the command again",
@@ -149,7 +156,7 @@ def _make_all(fleet: Fleet, jobs: int) -> Iterator[list[Outcome]]:
     jobs = min(jobs, len(chunks))
     if jobs <= 1:
         for chunk in chunks:
-            yield [fleet.make(index) for index in chunk]
+            yield fleet.make(chunk)
         return
     _fleet[:] = [fleet]
     context = get_context("fork")
@@ -164,18 +171,25 @@ def _make_all(fleet: Fleet, jobs: int) -> Iterator[list[Outcome]]:
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 yield from (each.result() for each in done)
+        except BrokenProcessPool as error:
+            raise ExternalError(
+                "a worker was ended from outside, maybe because memory ran out",
+                hint="run the command again, with fewer --jobs; what was made stays",
+            ) from error
         finally:
             # Whoever stops us waits until the sites that were begun are whole.
             pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _begin_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    """A worker ends its chunk whatever the user does, and does not outlive the one that it works for."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
 
 
 def _make_chunk(chunk: range) -> list[Outcome]:
-    return [_fleet[0].make(index) for index in chunk]
+    return _fleet[0].make(chunk)
 
 
 @dataclass

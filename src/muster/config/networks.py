@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_address, ip_network
 from typing import Final, NamedTuple
 
@@ -97,8 +97,21 @@ def uses_ovn(networking: Networking) -> bool:
     return plugin_of(networking).lower() == derive.DEFAULT_NETWORK_TYPE.lower()
 
 
+class _Last:
+    """The networks that were asked for last: a dozen rules ask for those of the same site, one by one."""
+
+    site: Site | None = None
+    lists: Mapping[str, Items[Network]] = {}
+
+
 def lists_of(site: Site) -> dict[str, Items[Network]]:
     """The networks by field; a list that is not settled, or has an unreadable entry, is left out."""
+    if _Last.site is not site:
+        _Last.site, _Last.lists = site, _find_lists(site)
+    return dict(_Last.lists)
+
+
+def _find_lists(site: Site) -> dict[str, Items[Network]]:
     networking, readable = read_networking(site)
     derived = (
         derive.settled_machine_networks(site),

@@ -32,32 +32,38 @@ class Claim(NamedTuple):
 def folder_of(trees: Mapping[str, Map], cells: Mapping[str, Node]) -> str:
     """The folder that a site's files go into."""
     given = cells.get(FOLDER)
-    return given.text if isinstance(given, Scalar) else _text(trees["install-config"], "metadata", "name")
+    return (
+        given.text
+        if isinstance(given, Scalar)
+        else _text(find(trees["install-config"], ("metadata", "name")))
+    )
 
 
 def claims_of(trees: Mapping[str, Map], cells: Mapping[str, Node], table: str) -> Iterator[Claim]:
     """All that a site claims for itself."""
     install, config = trees["install-config"], trees["image-based-config"]
-    name, domain = _text(install, "metadata", "name"), _text(install, "baseDomain")
-    yield Claim(NAME, f"{name}.{domain}".lower(), varies=True)
-    yield Claim(OUTPUT, folder_of(trees, cells), varies=True)
-    hostname = _text(config, "hostname").lower()
-    if "." in hostname:
-        yield Claim(HOST, hostname, varies=True)
-    for key, kind in (("cluster_id", ID), ("infra_id", INFRA_ID)):
-        if text := _text(config, key):
-            yield Claim(kind, text.lower(), varies=True)
+    name, domain = find(install, ("metadata", "name")), find(install, ("baseDomain",))
+    named = _is_from(name, table)
+    yield Claim(NAME, f"{_text(name)}.{_text(domain)}".lower(), named or _is_from(domain, table))
+    yield Claim(OUTPUT, folder_of(trees, cells), named or FOLDER in cells)
+    for key, kind in (("hostname", HOST), ("cluster_id", ID), ("infra_id", INFRA_ID)):
+        node = find(config, (key,))
+        text = _text(node).lower()
+        if text and (kind != HOST or "." in text):  # A short host name is unique within its cluster's domain.
+            yield Claim(kind, text, _is_from(node, table))
     network = config.items.get("networkConfig")
-    for steps, node in walk(network) if network is not None and not is_null(network) else ():
-        varies = node.source.name == table
+    for steps, leaf in walk(network) if network is not None and not is_null(network) else ():
         if steps[-1] == "mac-address":
-            yield Claim(MAC, node.text.lower(), varies)
-        elif steps[-1] == "ip" and "address" in steps and varies:
-            yield Claim(ADDRESS, node.text.lower(), varies)
+            yield Claim(MAC, leaf.text.lower(), _is_from(leaf, table))
+        elif steps[-1] == "ip" and "address" in steps and _is_from(leaf, table):
+            yield Claim(ADDRESS, leaf.text.lower(), varies=True)
 
 
-def _text(tree: Map, *steps: str) -> str:
-    node = find(tree, steps)
+def _is_from(node: Node, table: str) -> bool:
+    return node.source.name == table
+
+
+def _text(node: Node) -> str:
     return node.text if isinstance(node, Scalar) and not node.is_null else ""
 
 
@@ -96,5 +102,5 @@ class Twins:
 
     def _report_common(self, claim: Claim) -> None:
         message = f"all {self.rows:,} sites have the {claim.kind} {claim.value}, which is in the template"
-        hint = "put a placeholder like ${mac} there, and a column of that name into the table"
+        hint = "put a placeholder there, like ${mac}, and a column of that name into the table"
         self.faults.append(Fault(self.table, message, hint))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +23,7 @@ from muster.config.report import as_json, render_problem
 from muster.config.resolve_image_based import resolve_configuration
 from muster.config.state import STATE_FILE, Record, State, load_state, render_state
 from muster.errors import ExternalError, UserError
-from muster.files import new_folder
+from muster.folders import Batch, put_files, start_batch
 from muster.image.image_based.media import CONFIG_ISO, build_config_media
 from muster.image.making import Making, Manner
 from muster.image.secrets import SiteSecrets, dump_secrets
@@ -59,6 +59,15 @@ class Outcome:
     """The rule of each warning, and its text."""
 
 
+@dataclass(frozen=True)
+class Order:
+    """What a row asks for, and the folders that appear together with its own."""
+
+    trees: Mapping[str, Map]
+    cells: Mapping[str, Node]
+    batch: Batch
+
+
 @dataclass
 class Fleet:
     """All that the sites have in common. A worker has one of its own."""
@@ -73,33 +82,37 @@ class Fleet:
         template = self.loom.template
         self.checker = Checker(template, lenience(InstallConfig, template.site.environment))
 
-    def make(self, index: int) -> Outcome:
-        """Make one site; whatever is wrong with it, the others do not suffer."""
+    def make(self, rows: Iterable[int]) -> list[Outcome]:
+        """Make some sites; whatever is wrong with one, the others do not suffer."""
+        with start_batch(self.out) as batch:
+            return [self._try(index, batch) for index in rows]
+
+    def _try(self, index: int, batch: Batch) -> Outcome:
         line, name = self.table.line(index), ""
         try:
             cells = self.table.cells(index)
             trees = self.loom.weave(cells)
             name = folder_of(trees, cells)
             if _FOLDER.match(name):
-                return self._make(line, name, trees, cells)
+                return self._make(line, name, Order(trees, cells, batch))
             message = f"{name!r} cannot be the name of a folder"
             return self._failed(line, name, message, "use letters, digits and . _ -, or add a column folder")
         except (RowError, UserError, ExternalError) as error:
             return self._failed(line, name, error.message, error.hint)
 
-    def _make(self, line: int, name: str, trees: Mapping[str, Map], cells: Mapping[str, Node]) -> Outcome:
+    def _make(self, line: int, name: str, order: Order) -> Outcome:
         directory = self.out / name
         exists = directory.exists()
         making = Making(directory, CONFIG_ISO, self.manner, load_state(directory) if exists else State())
-        if making.is_current(self._inputs(cells)):
+        if making.is_current(self._inputs(order.cells)):
             return Outcome(line, name, Status.UNCHANGED)
-        site, problems = self.checker.check(trees)
+        site, problems = self.checker.check(order.trees)
         if not is_valid(problems):
             return self._invalid(line, name, problems)
         plan = resolve_configuration(site)
         secrets = making.settle_secrets(plan.signer_key)
         files = build_config_media(plan, secrets)
-        status = _update(making, secrets, files) if exists else _create(making, secrets, files)
+        status = _update(making, secrets, files) if exists else _create(order.batch, making, secrets, files)
         warnings = tuple((each.rule.id, render_problem(each)) for each in problems)
         return Outcome(line, name, status, warnings=warnings)
 
@@ -121,14 +134,13 @@ class Fleet:
         return Outcome(line, name, Status.FAILED, text, (body,))
 
 
-def _create(making: Making, secrets: SiteSecrets, files: Mapping[str, bytes]) -> Status:
+def _create(batch: Batch, making: Making, secrets: SiteSecrets, files: Mapping[str, bytes]) -> Status:
     """A folder that is there as a whole or not at all."""
-    with new_folder(making.directory) as fresh:
-        for name, data in files.items():
-            fresh.add(name, data, mode=0o600)
-        record = Record.of(fresh.path, making.inputs, files)
+    with batch.new_folder(making.directory.name) as fresh:
+        put_files(fresh, files, mode=0o600)
+        record = Record.of(fresh, making.inputs, files)
         state = State(secrets=dump_secrets(secrets)).with_medium(making.name, record)
-        fresh.add(STATE_FILE, render_state(state), mode=0o600)
+        put_files(fresh, {STATE_FILE: render_state(state)}, mode=0o600)
     return Status.CREATED
 
 

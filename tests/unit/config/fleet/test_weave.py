@@ -268,3 +268,20 @@ def test_what_all_sites_share_is_told_once() -> None:
     messages = [fault.message for fault in twins.faults]
     assert messages.count("all 3 sites have the MAC address 52:54:00:b5:00:01, which is in the template") == 1
     assert not [message for message in messages if "IP address" in message]
+
+
+def test_a_name_that_no_column_gives_is_told_once() -> None:
+    table = parse_csv("t", "mac\n52:54:00:00:00:01\n52:54:00:00:00:02\n52:54:00:00:00:03\n")
+    loom = build_loom(template_of(), table.columns, "t:1")
+    twins = Twins("t", 3)
+    for index in range(3):
+        cells = table.cells(index)
+        twins.add(table.line(index), claims_of(loom.weave(cells), cells, "t"))
+    assert [fault.message for fault in twins.faults] == [
+        f"all 3 sites have the {kind}, which is in the template"
+        for kind in (
+            "cluster name site0042.sites.example.com",
+            "folder site0042",
+            "host name site0042.sites.example.com",
+        )
+    ]
