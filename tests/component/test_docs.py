@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import media
+
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted(
     path
@@ -48,12 +50,13 @@ def run_block(block: str, place: Path) -> str:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A clone as a reader has it: bin/muster and the examples."""
+    """A clone as a reader has it: bin/muster and the examples, and a live ISO."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns(".*"))
     command = tmp_path / "bin" / "muster"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m muster.cli "$@"\n')
     command.chmod(0o755)
+    (tmp_path / "live.iso").write_bytes(media.image(media.MODERN))
     return tmp_path
 
 

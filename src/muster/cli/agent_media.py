@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`muster agent create image | pxe-files | config-image`: the media of an agent-based installation."""
+"""`muster agent create image | pxe-files | config-image | unconfigured-*`: the verbs and their flags.
+
+What carries them out is imported by the verb that needs it, so that a base image is being copied meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +14,13 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from muster.cli import base_image as base_images
-from muster.cli import options, progress, site
-from muster.cli.medium import media_options, read_text, tell
+from muster.cli import options
+from muster.cli.ahead import copy_ahead
+from muster.cli.medium import media_options, read_text
 from muster.cli.options import BaseImageFlags, Run
-from muster.config.derive import signer_key
-from muster.image.agent import Order
-from muster.image.agent_media import (
-    ARTIFACTS,
-    CONFIG_ISO,
-    Workshop,
-    build_config_image,
-    build_image,
-    build_pxe_files,
-    image_name,
-)
-from muster.image.generic import IGNITION_FILE, build_generic_image, generic_ignition, generic_image_name
-from muster.image.iso.volume import Volume
-from muster.image.making import Making, Manner, digest_inputs, start_making
-from muster.image.product import Source
-from muster.image.tokens import parse_duration
-from muster.model.plan import Plan
-from muster.model.site import Site
+from muster.image.manner import Manner
 
 F = TypeVar("F", bound=Callable[..., Any])
-Recipe = Callable[[Workshop, Source], tuple[str, ...]]
 _OPTIONS: Final = (
     click.option(
         "--valid-for", metavar="TIME", default="7d", show_default=True,
@@ -90,8 +75,10 @@ def image(call: Call, base_image: BaseImageFlags) -> None:
     auth/kubeadmin-password. Inputs stay as they are. Keys and tokens are made once and kept in
     .muster_state.json, so the same inputs give the same bytes; with nothing changed, nothing is done.
     """
-    found, plan = site.load_cluster(call.run)
-    _make(call, (found, plan), image_name(plan), base_image, build_image)
+    with copy_ahead(call.run.directory, base_image) as draft:
+        from muster.cli.agent_build import make_image
+
+        make_image(call, base_image, draft)
 
 
 @click.command(
@@ -106,8 +93,9 @@ def pxe_files(call: Call, base_image: BaseImageFlags) -> None:
     Writes kernel, initial RAM disk and root file system to boot-artifacts/, and a script for iPXE when
     agent-config.yaml says with bootArtifactsBaseURL where they will be.
     """
-    found, plan = site.load_cluster(call.run)
-    _make(call, (found, plan), ARTIFACTS, base_image, build_pxe_files)
+    from muster.cli.agent_build import make_pxe_files
+
+    make_pxe_files(call, base_image)
 
 
 @click.command("config-image", epilog=options.examples("muster agent create config-image --dir mysite"))
@@ -118,13 +106,9 @@ def config_image(call: Call) -> None:
     Writes agentconfig.noarch.iso (label agent_configimage). `muster agent create unconfigured-image` makes
     the generic image.
     """
-    found, plan = site.load_cluster(call.run)
-    with start_making(call.run.directory, CONFIG_ISO, call.manner) as making:
-        order = _settle(call, found, plan, making)
-        if not making.is_current(_inputs(call, found, order)):
-            build_config_image(Workshop(order, making, progress))
-            making.finish()
-        tell(call.run, making, _advice(order, "attach it to every host"))
+    from muster.cli.agent_build import make_config_image
+
+    make_config_image(call)
 
 
 @click.command(
@@ -138,13 +122,9 @@ def unconfigured_ignition(call: Call) -> None:
     Writes unconfigured-agent.ign. Credentials, release and networks come from cluster-manifests/: infraenv,
     pull-secret, cluster-image-set and nmstateconfig, as far as they are there.
     """
-    found = site.load_valid_site(call.run, may_be_empty=True)
-    with start_making(call.run.directory, IGNITION_FILE, call.manner) as making:
-        if not making.is_current(_inputs(call, found, None)):
-            making.begin(None, (IGNITION_FILE,))
-            making.save(IGNITION_FILE, generic_ignition(found, call.override))
-            making.finish()
-        tell(call.run, making)
+    from muster.cli.agent_build import make_unconfigured_ignition
+
+    make_unconfigured_ignition(call)
 
 
 @click.command(
@@ -161,64 +141,6 @@ def unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
     They wait for a configuration ISO (`muster agent create config-image`). Reads what
     `unconfigured-ignition` reads, if it is there; an empty directory will do.
     """
-    found = site.load_valid_site(call.run, may_be_empty=True)
-    directory = call.run.directory
-    with base_images.open_cache(base_image.cache_dir) as cache:
-        base = base_images.obtain(base_image, cache)
-        with (
-            Volume.open(base.path) as volume,
-            start_making(directory, generic_image_name(volume), call.manner) as making,
-        ):
-            if not making.is_current(_inputs(call, found, None, base.sha256)):
-                ignition = generic_ignition(found, call.override)
-                build_generic_image(making, Source(base, volume, cache), ignition, progress)
-                making.finish()
-            tell(
-                call.run,
-                making,
-                ["next: boot any host from it, then attach the configuration ISO of its site"],
-            )
+    from muster.cli.agent_build import make_unconfigured_image
 
-
-def _make(
-    call: Call, loaded: tuple[Site, Plan], name: str, base_image: BaseImageFlags, recipe: Recipe
-) -> None:
-    found, plan = loaded
-    directory = call.run.directory
-    with (
-        base_images.open_cache(base_image.cache_dir) as cache,
-        start_making(directory, name, call.manner) as making,
-    ):
-        base = base_images.obtain(base_image, cache, [plan.trust_bundle] if plan.trust_bundle else [])
-        order = _settle(call, found, plan, making)
-        replaced: tuple[str, ...] = ()
-        if not making.is_current(_inputs(call, found, order, base.sha256)):
-            with Volume.open(base.path) as volume:
-                replaced = recipe(Workshop(order, making, progress), Source(base, volume, cache))
-            making.finish()
-        lines = [f"the Ignition config that was given replaced {place}" for place in replaced]
-        tell(call.run, making, [*lines, *_advice(order, "boot all hosts from it")], replaced=list(replaced))
-
-
-def _settle(call: Call, found: Site, plan: Plan, making: Making) -> Order:
-    valid_for = parse_duration(call.valid_for)
-    secrets = making.renew_tokens(making.settle_secrets(signer_key(found.install)), valid_for)
-    return Order(plan, secrets, valid_for, call.override)
-
-
-def _inputs(call: Call, found: Site, order: Order | None, base_sha256: str = "") -> dict[str, str]:
-    given = {
-        "the base image": base_sha256,
-        "--ignition-override": call.override,
-        "--valid-for": call.valid_for,
-        "--sha256": str(call.manner.with_sha256),
-        "--sign-key": read_text(call.manner.sign_key),
-    }
-    secrets = order.secrets if order else None
-    return digest_inputs(found, secrets, {name: text for name, text in given.items() if text})
-
-
-def _advice(order: Order, what: str) -> list[str]:
-    ends = order.secrets.tokens_issued + order.valid_for
-    where = f"; they meet at {order.plan.rendezvous.ip}" if order.plan.rendezvous else ""
-    return [f"next: {what} before {ends:%Y-%m-%d %H:%M} UTC{where}"]
+    make_unconfigured_image(call, base_image)

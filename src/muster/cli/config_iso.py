@@ -12,7 +12,8 @@ from muster.cli import options, site
 from muster.cli.medium import tell
 from muster.config.resolve_image_based import resolve_configuration
 from muster.image.image_based.media import CONFIG_ISO, build_config_media
-from muster.image.making import Manner, digest_inputs, start_making
+from muster.image.making import digest_inputs, start_making
+from muster.image.manner import Manner
 
 CONFIG_FILES: Final = ("install-config.yaml", "image-based-config.yaml")
 CONFIG_HINT: Final = "a configuration ISO needs both; `muster image-based create config-template` writes one"

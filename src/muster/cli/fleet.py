@@ -33,7 +33,7 @@ from muster.errors import ConfigError, ExitStatus, ExternalError, UserError
 from muster.files import lock_folder
 from muster.folders import make_folder, remove_parts
 from muster.image.image_based.fleet import Fleet, Outcome, Status
-from muster.image.making import Manner
+from muster.image.manner import Manner
 
 _CHUNK: Final = 16
 _SHOWN: Final = 20

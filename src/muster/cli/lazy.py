@@ -44,6 +44,4 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            own = {name: command.get_short_help_str(100) for name, command in self.commands.items()}
-            lazy = {name: text for name, (_, text) in self._verbs.items()}
-            formatter.write_dl(list((lazy | own).items()))
+            formatter.write_dl([(name, text) for name, (_, text) in self._verbs.items()])

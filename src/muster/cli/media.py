@@ -154,7 +154,8 @@ def audit(medium: Path, output_format: str) -> None:
         click.echo(
             printable(f"{each.kind:<{width}}  {each.place}{f': {each.detail}' if each.detail else ''}")
         )
-    click.echo(f"{len(found)} secrets; whoever has the medium has them" if found else "no secrets found")
+    count = f"{len(found)} secret{'' if len(found) == 1 else 's'}"
+    click.echo(f"{count}; whoever has the medium has them" if found else "no secrets found")
 
 
 @media.command(

@@ -7,13 +7,16 @@ import json
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from muster.cli.options import Run
 from muster.errors import UserError, cannot
-from muster.image.making import Making, Manner
+from muster.image.manner import Manner
+
+if TYPE_CHECKING:
+    from muster.image.making import Making
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS: Final = (

@@ -19,7 +19,8 @@ from muster.image.ignition.model import render_tree
 from muster.image.image_based.image import ISO_NAME, build_installation_image
 from muster.image.image_based.installation import POST_SCRIPT, installation_tree
 from muster.image.iso.volume import Volume
-from muster.image.making import Making, Manner, digest_inputs, start_making
+from muster.image.making import Making, digest_inputs, start_making
+from muster.image.manner import Manner
 from muster.image.product import Source
 
 IGNITION: Final = "rhcos-ibi.ign"

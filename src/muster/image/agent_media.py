@@ -22,6 +22,8 @@ from muster.image.product import (
     Papers,
     Source,
     base_component,
+    check_target,
+    digest_customized,
     digests_of,
     paper_names,
     save_customized,
@@ -117,6 +119,7 @@ def design_image(order: Order, base: Volume) -> Design:
 
 def build_image(shop: Workshop, source: Source) -> tuple[str, ...]:
     """Write the ISO that all hosts boot, and what belongs to it."""
+    check_target(source, shop.making.path(image_name(shop.plan)))
     design = design_image(shop.order, source.volume)
     name, rootfs = image_name(shop.plan), f"{ARTIFACTS}/{rootfs_name(shop.plan)}"
     is_minimal = shop.plan.minimal_iso
@@ -129,13 +132,16 @@ def build_image(shop: Workshop, source: Source) -> tuple[str, ...]:
         digest = save_stream(design.result.read, size, shop.making.path(name), shop.progress)
         _save_extent(shop, source.volume, find_boot_files(source.volume).rootfs, rootfs)
     else:
-        digest = save_customized(source, design.overlay, shop.making.path(name), shop.progress)
-    shop.making.note_image(name)
+        digest = digest_customized(source, design.overlay, shop.progress)
     parts = (base_component(source.base, source.volume.label),)
     shop.save_papers(name, digest, parts, shop.sha256_of(design.result.read, design.result.file_size))
     if shop.plan.rendezvous is not None:
         shop.making.save(RENDEZVOUS_FILE, str(shop.plan.rendezvous.ip).encode(), mode=0o644)
     shop.save_logins()
+    if not is_minimal:
+        # Last: while the small files reach the disk, a copy that was begun ahead goes on.
+        save_customized(source, design.overlay, shop.making.path(name), shop.progress)
+    shop.making.note_image(name)
     return design.replaced
 
 

@@ -62,11 +62,11 @@ def write_image(source: Path, overlay: Overlay, target: Path, saving: Saving = P
                 f"{source} has {size} bytes now, and had {overlay.base_size}", hint="run the command again"
             )
         with _replacing(target, overlay.size, saving) as file:
-            if not _clone(base, file):
-                _check_space(target, overlay.size)
-                _reserve(file, overlay.size)
+            if not share_blocks(base, file):
+                check_space(target, overlay.size)
+                reserve(file, overlay.size)
                 _copy_base(base, file, overlay, saving)
-            _write_patches(file, overlay, saving)
+            write_patches(file, overlay, saving)
     finally:
         os.close(base)
 
@@ -74,7 +74,7 @@ def write_image(source: Path, overlay: Overlay, target: Path, saving: Saving = P
 def write_stream(pread: Pread, size: int, target: Path, saving: Saving = PRIVATE) -> None:
     """Save what can be read by offset."""
     with _replacing(target, size, saving) as file:
-        _check_space(target, size)
+        check_space(target, size)
         for offset in range(0, size, _BUFFER):
             _write(file, pread(offset, min(_BUFFER, size - offset)), offset)
             _tell(saving, min(offset + _BUFFER, size))
@@ -116,7 +116,8 @@ def _sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-def _check_space(target: Path, size: int) -> None:
+def check_space(target: Path, size: int) -> None:
+    """Refuse to begin what does not fit."""
     place = os.statvfs(target.resolve().parent)
     free = place.f_bavail * place.f_frsize
     if free < size:
@@ -126,7 +127,7 @@ def _check_space(target: Path, size: int) -> None:
         )
 
 
-def _clone(base: int, file: int) -> bool:
+def share_blocks(base: int, file: int) -> bool:
     """Share the blocks of the base, where the file system can."""
     try:
         fcntl.ioctl(file, _FICLONE, base)
@@ -137,7 +138,7 @@ def _clone(base: int, file: int) -> bool:
     return True
 
 
-def _reserve(file: int, size: int) -> None:
+def reserve(file: int, size: int) -> None:
     """Let the file system find all blocks at once, which saves a fifth of the time of a copy.
 
     Not os.posix_fallocate: where the file system cannot do it, that one writes to every block.
@@ -158,25 +159,22 @@ def _copy_base(base: int, file: int, overlay: Overlay, saving: Saving) -> None:
 
 def _copy_piece(base: int, file: int, piece: Piece, saving: Saving) -> None:
     offset, end = piece.offset, piece.offset + piece.length
-    copy = _copy_in_kernel
     while offset < end:
-        try:
-            done = copy(base, file, offset, min(end - offset, _STEP))
-        except OSError as error:
-            if copy is _copy_through_us or error.errno not in _NOT_OFFERED:
-                raise
-            copy = _copy_through_us
-            continue
-        if done == 0:
-            raise MediaError(
-                "the base image became shorter while it was copied", hint="run the command again"
-            )
-        offset += done
+        offset += copy_range(base, file, offset, min(end - offset, _STEP))
         _tell(saving, offset)
 
 
-def _copy_in_kernel(base: int, file: int, offset: int, length: int) -> int:
-    return os.copy_file_range(base, file, length, offset, offset)
+def copy_range(base: int, file: int, offset: int, length: int) -> int:
+    """Copy some bytes to the same place of another file, by the kernel if it can; gives how many."""
+    try:
+        done = os.copy_file_range(base, file, length, offset, offset)
+    except OSError as error:
+        if error.errno not in _NOT_OFFERED:
+            raise
+        done = _copy_through_us(base, file, offset, length)
+    if done == 0:
+        raise MediaError("the base image became shorter while it was copied", hint="run the command again")
+    return done
 
 
 def _copy_through_us(base: int, file: int, offset: int, length: int) -> int:
@@ -185,7 +183,8 @@ def _copy_through_us(base: int, file: int, offset: int, length: int) -> int:
     return len(data)
 
 
-def _write_patches(file: int, overlay: Overlay, saving: Saving) -> None:
+def write_patches(file: int, overlay: Overlay, saving: Saving) -> None:
+    """Write what differs from the base."""
     for patch in overlay.patches:
         _write(file, patch.data, patch.offset)
     _tell(saving, overlay.size)

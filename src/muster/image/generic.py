@@ -8,15 +8,10 @@ from typing import Final
 from muster.config.derive import Counts
 from muster.config.resolve import resolve_hosts
 from muster.image.coreos.architecture import find_architecture
-from muster.image.coreos.customize import Customization, customize
 from muster.image.ignition.merge import merge, parse_override
 from muster.image.ignition.model import render_tree, tree_of
 from muster.image.ignition.unconfigured import Generic, unconfigured_config
 from muster.image.iso.volume import Volume
-from muster.image.making import Making
-from muster.image.product import Bill, Papers, Source, base_component, paper_names, save_customized
-from muster.image.progress import Progress
-from muster.image.signature import load_signing_key
 from muster.model.release import RPM_ARCHITECTURES
 from muster.model.site import Site
 
@@ -54,16 +49,3 @@ def generic_ignition(site: Site, override: str) -> bytes:
 def generic_image_name(volume: Volume) -> str:
     """The file name of a generic ISO."""
     return f"agent-unconfigured.{find_architecture(volume) or RPM_ARCHITECTURES['amd64']}.iso"
-
-
-def build_generic_image(making: Making, source: Source, ignition: bytes, progress: Progress) -> None:
-    """Write the ISO."""
-    signed = making.manner.sign_key is not None
-    making.begin(None, (making.name, *paper_names(making.name, signed=signed)))
-    overlay = customize(source.volume, Customization(ignition=ignition))
-    digest = save_customized(source, overlay, making.path(making.name), progress)
-    making.note_image(making.name)
-    key = load_signing_key(making.manner.sign_key) if making.manner.sign_key else None
-    papers = Papers(Bill((base_component(source.base, source.volume.label),), 0, {}), key)
-    for name, data in papers.render(making.name, digest):
-        making.save(name, data, mode=0o644)

@@ -19,21 +19,12 @@ from muster.config.state import STATE_FILE, Record, State, load_state, save_stat
 from muster.errors import UserError
 from muster.files import back_up, lock_folder, save_file
 from muster.image.kept import find_secrets, load_secrets
+from muster.image.manner import Manner
 from muster.image.secrets import SiteSecrets, check_spec, dump_secrets, make_secrets, renew_tokens
 from muster.model.pki import KeySpec
 from muster.model.site import Site
 
 _logger: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Manner:
-    """How a medium is made, besides what the site's files say."""
-
-    secrets_of: Path | None = None
-    sign_key: Path | None = None
-    with_sha256: bool = False
-    force: bool = False
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from muster.image.base_image import BaseImage
 from muster.image.cache.store import Cache
 from muster.image.checksum import SIGNATURE_SUFFIX, SUFFIX, load_leaves, render_checksum
 from muster.image.copy import Saving, write_image, write_stream
+from muster.image.draft import Draft
 from muster.image.iso.volume import Volume
 from muster.image.overlay import Overlay, Pread
 from muster.image.progress import Progress, by_total
@@ -71,20 +72,37 @@ class Source:
     base: BaseImage
     volume: Volume
     cache: Cache
+    draft: Draft | None = None
+    """A copy of it that was begun ahead."""
+
+    def with_draft(self, draft: Draft | None) -> Source:
+        """The same, and a copy that was begun ahead."""
+        return replace(self, draft=draft)
 
 
-def save_customized(source: Source, overlay: Overlay, target: Path, progress: Progress) -> bytes:
-    """Copy the base image with its changes; gives the fs-verity digest of the result."""
-    base, read = source.base, source.volume.read
-    if target.exists() and target.samefile(base.path):
+def digest_customized(source: Source, overlay: Overlay, progress: Progress) -> bytes:
+    """The fs-verity digest of the base image with its changes, before it is written."""
+    read = source.volume.read
+    leaves = load_leaves(source.cache, source.base.sha256, read, source.base.size_bytes, progress)
+    return leaves.digest_with(overlay, read)
+
+
+def save_customized(source: Source, overlay: Overlay, target: Path, progress: Progress) -> None:
+    """Copy the base image with its changes, or finish a copy that was begun ahead."""
+    base, draft = source.base.path, source.draft
+    with progress.bar(f"writing {target.name}", total=overlay.size) as advance:
+        saving = Saving(IMAGE_MODE, durable=False, progress=by_total(advance))
+        if draft is None or not draft.finish(base, overlay, target, saving):
+            write_image(base, overlay, target, saving)
+
+
+def check_target(source: Source, target: Path) -> None:
+    """Refuse to replace the base image by what is made of it."""
+    if target.exists() and target.samefile(source.base.path):
         raise UserError(
             f"{target} is the base image itself, and would be replaced",
             hint="move the base image elsewhere, or name another site directory with --dir",
         )
-    leaves = load_leaves(source.cache, base.sha256, read, base.size_bytes, progress)
-    with progress.bar(f"writing {target.name}", total=overlay.size) as advance:
-        write_image(base.path, overlay, target, Saving(IMAGE_MODE, durable=False, progress=by_total(advance)))
-    return leaves.digest_with(overlay, read)
 
 
 def save_stream(pread: Pread, size: int, target: Path, progress: Progress) -> bytes:

@@ -25,7 +25,8 @@ from muster.config.state import STATE_FILE, Record, State, load_state, render_st
 from muster.errors import ExternalError, UserError
 from muster.folders import Batch, put_files, start_batch
 from muster.image.image_based.media import CONFIG_ISO, build_config_media
-from muster.image.making import Making, Manner
+from muster.image.making import Making
+from muster.image.manner import Manner
 from muster.image.secrets import SiteSecrets, dump_secrets
 from muster.model.catalogue import Severity
 from muster.model.install_config import InstallConfig

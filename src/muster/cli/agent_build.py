@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries out `muster agent create image | pxe-files | config-image | unconfigured-*`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from muster.cli import base_image as base_images
+from muster.cli import progress, site
+from muster.cli.agent_media import Call
+from muster.cli.medium import read_text, tell
+from muster.cli.options import BaseImageFlags
+from muster.config.derive import signer_key
+from muster.image.agent import Order
+from muster.image.agent_media import (
+    ARTIFACTS,
+    CONFIG_ISO,
+    Workshop,
+    build_config_image,
+    build_image,
+    build_pxe_files,
+    image_name,
+)
+from muster.image.draft import Draft
+from muster.image.generic import IGNITION_FILE, generic_ignition, generic_image_name
+from muster.image.iso.volume import Volume
+from muster.image.live_image import build_live_image
+from muster.image.making import Making, digest_inputs, start_making
+from muster.image.product import Source
+from muster.image.tokens import parse_duration
+from muster.model.plan import Plan
+from muster.model.site import Site
+
+Recipe: TypeAlias = Callable[[Workshop, Source], tuple[str, ...]]
+
+
+def make_image(call: Call, base_image: BaseImageFlags, draft: Draft | None) -> None:
+    """The ISO that all hosts boot."""
+    loaded = site.load_cluster(call.run)
+    name = image_name(loaded[1])
+    _make(call, loaded, name, base_image, lambda shop, source: build_image(shop, source.with_draft(draft)))
+
+
+def make_pxe_files(call: Call, base_image: BaseImageFlags) -> None:
+    """The files for network boot."""
+    _make(call, site.load_cluster(call.run), ARTIFACTS, base_image, build_pxe_files)
+
+
+def make_config_image(call: Call) -> None:
+    """The ISO that makes hosts of a generic image those of a site."""
+    found, plan = site.load_cluster(call.run)
+    with start_making(call.run.directory, CONFIG_ISO, call.manner) as making:
+        order = _settle(call, found, plan, making)
+        if not making.is_current(_inputs(call, found, order)):
+            build_config_image(Workshop(order, making, progress))
+            making.finish()
+        tell(call.run, making, _advice(order, "attach it to every host"))
+
+
+def make_unconfigured_ignition(call: Call) -> None:
+    """The Ignition config of hosts that know no site."""
+    found = site.load_valid_site(call.run, may_be_empty=True)
+    with start_making(call.run.directory, IGNITION_FILE, call.manner) as making:
+        if not making.is_current(_inputs(call, found, None)):
+            making.begin(None, (IGNITION_FILE,))
+            making.save(IGNITION_FILE, generic_ignition(found, call.override))
+            making.finish()
+        tell(call.run, making)
+
+
+def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
+    """The ISO for hosts of any site."""
+    found = site.load_valid_site(call.run, may_be_empty=True)
+    with base_images.open_cache(base_image.cache_dir) as cache:
+        base = base_images.obtain(base_image, cache)
+        with (
+            Volume.open(base.path) as volume,
+            start_making(call.run.directory, generic_image_name(volume), call.manner) as making,
+        ):
+            if not making.is_current(_inputs(call, found, None, base.sha256)):
+                ignition = generic_ignition(found, call.override)
+                build_live_image(making, Source(base, volume, cache), ignition, (), progress)
+                making.finish()
+            tell(call.run, making, ["next: boot any host from it, then attach its site's configuration ISO"])
+
+
+def _make(
+    call: Call, loaded: tuple[Site, Plan], name: str, base_image: BaseImageFlags, recipe: Recipe
+) -> None:
+    found, plan = loaded
+    with (
+        base_images.open_cache(base_image.cache_dir) as cache,
+        start_making(call.run.directory, name, call.manner) as making,
+    ):
+        base = base_images.obtain(base_image, cache, [plan.trust_bundle] if plan.trust_bundle else [])
+        order = _settle(call, found, plan, making)
+        replaced: tuple[str, ...] = ()
+        if not making.is_current(_inputs(call, found, order, base.sha256)):
+            with Volume.open(base.path) as volume:
+                replaced = recipe(Workshop(order, making, progress), Source(base, volume, cache))
+            making.finish()
+        lines = [f"the Ignition config that was given replaced {place}" for place in replaced]
+        tell(call.run, making, [*lines, *_advice(order, "boot all hosts from it")], replaced=list(replaced))
+
+
+def _settle(call: Call, found: Site, plan: Plan, making: Making) -> Order:
+    valid_for = parse_duration(call.valid_for)
+    secrets = making.renew_tokens(making.settle_secrets(signer_key(found.install)), valid_for)
+    return Order(plan, secrets, valid_for, call.override)
+
+
+def _inputs(call: Call, found: Site, order: Order | None, base_sha256: str = "") -> dict[str, str]:
+    given = {
+        "the base image": base_sha256,
+        "--ignition-override": call.override,
+        "--valid-for": call.valid_for,
+        "--sha256": str(call.manner.with_sha256),
+        "--sign-key": read_text(call.manner.sign_key),
+    }
+    secrets = order.secrets if order else None
+    return digest_inputs(found, secrets, {name: text for name, text in given.items() if text})
+
+
+def _advice(order: Order, what: str) -> list[str]:
+    ends = order.secrets.tokens_issued + order.valid_for
+    where = f"; they meet at {order.plan.rendezvous.ip}" if order.plan.rendezvous else ""
+    return [f"next: {what} before {ends:%Y-%m-%d %H:%M} UTC{where}"]
