@@ -90,7 +90,11 @@ def main() -> None:
     each_ms = large.cpu_s / rows * 1000
     table = [
         (f"CPU per site, {rows:,} sites", f"{each_ms:.1f} ms", "at most 10 ms"),
-        (f"CPU per site, {SMALL:,} sites", f"{small.cpu_s / SMALL * 1000:.1f} ms", "at most 10 ms"),
+        (
+            f"CPU per site, {SMALL:,} sites",
+            f"{small.cpu_s / SMALL * 1000:.1f} ms",
+            "with the start of the program",
+        ),
         ("CPU per site that did not change", f"{rerun.cpu_s / rows * 1000:.2f} ms", ""),
         ("one site by itself", f"{single * 1000:.0f} ms", "a baseline"),
         ("ratio to that", f"1/{single * 1000 / each_ms:.0f}", ""),

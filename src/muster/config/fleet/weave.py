@@ -176,12 +176,19 @@ def _weave(node: Node | None, spot: _Spot, cells: Mapping[str, Node]) -> Node | 
         return _under(spot.placeholder.fill(cells), node)
     changed: dict[str | int, Node] = {}
     for step, below in spot.below.items():
-        old = find(node, (step,)) if node is not None else None
-        old = None if old is node else old
+        old = _child(node, step)
         new = _weave(old, below, cells)
         if new is not None and new is not old:
             changed[step] = new
     return _with(node, changed) if changed else node
+
+
+def _child(node: Node | None, step: str | int) -> Node | None:
+    if isinstance(node, Map):
+        return node.items.get(str(step))
+    if isinstance(node, List) and isinstance(step, int) and step < len(node.items):
+        return node.items[step]
+    return None
 
 
 def _with(node: Node | None, changed: Mapping[str | int, Node]) -> Node:
