@@ -7,7 +7,6 @@ What carries them out is imported by the verb that needs it, so that a base imag
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -18,6 +17,7 @@ from muster.cli import options
 from muster.cli.ahead import copy_ahead
 from muster.cli.medium import media_options, read_text
 from muster.cli.options import BaseImageFlags, Run
+from muster.frozen import dataclass
 from muster.image.manner import Manner
 
 F = TypeVar("F", bound=Callable[..., Any])

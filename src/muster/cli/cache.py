@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ import click
 from muster.cli import log, options, progress
 from muster.cli.base_image import open_cache
 from muster.errors import ExitStatus, UserError
+from muster.frozen import dataclass
 from muster.image.cache.places import NOWHERE
 from muster.image.cache.records import render_time
 from muster.image.cache.stock import (

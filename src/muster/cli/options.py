@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -14,6 +13,7 @@ import click
 
 from muster.cli import log
 from muster.errors import UserError
+from muster.frozen import dataclass
 
 OS_IMAGE_OVERRIDE: Final = "OPENSHIFT_INSTALL_OS_IMAGE_OVERRIDE"
 F = TypeVar("F", bound=Callable[..., Any])

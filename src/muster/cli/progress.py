@@ -17,10 +17,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TextIO
 
 from muster.cli import log
+from muster.frozen import dataclass
 from muster.image.units import render_clock, render_size
 
 _REDRAW_S: Final = 0.1

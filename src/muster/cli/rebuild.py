@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from muster.cli import base_image as base_images
@@ -12,6 +11,7 @@ from muster.cli.medium import read_text
 from muster.cli.options import BaseImageFlags, Run
 from muster.config.state import load_state
 from muster.errors import UserError
+from muster.frozen import dataclass
 from muster.image.agent import Order, config_iso
 from muster.image.agent_media import design_image
 from muster.image.compare import explain_difference, first_difference

@@ -7,10 +7,10 @@ Rules and plan use the same functions, so that what is checked is what is built.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Final
 
+from muster.frozen import dataclass
 from muster.model.host import Role
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import MachinePool

@@ -6,12 +6,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from muster.config.kinds import KINDS
 from muster.config.spelling import closest
 from muster.errors import UserError
+from muster.frozen import dataclass
 from muster.model.nmstate import NMState
 from muster.model.schema import Field, Kind, Leaf, Model, Object, fields_of
 from muster.model.values import NMSTATE

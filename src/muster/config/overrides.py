@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from muster.frozen import dataclass
 from muster.model.dump import dump
 from muster.model.manifests.agent_cluster_install import NetworkType
 from muster.model.plan import HostPlan, Plan

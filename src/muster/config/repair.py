@@ -6,10 +6,11 @@ from __future__ import annotations
 import difflib
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from muster.config.check import check_folder
 from muster.config.document.folder import Folder, Memory
+from muster.frozen import dataclass
 from muster.model.catalogue import Severity
 from muster.model.problem import Edit, Move, Problem, Repair
 from muster.model.site import Environment

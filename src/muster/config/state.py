@@ -6,13 +6,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Final
 
 from muster.config.document.folder import Directory, Folder, Memory, NotAFile, TooLarge
 from muster.errors import UserError, cannot
 from muster.files import save_file
+from muster.frozen import dataclass
 
 STATE_FILE: Final = ".muster_state.json"
 _VERSION: Final = 1

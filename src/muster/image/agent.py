@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import gzip
 import stat
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from muster.frozen import dataclass
 from muster.image.coreos.customize import Customization
 from muster.image.cpio import Member, render_archive
 from muster.image.credentials import credentials_of

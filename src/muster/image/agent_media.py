@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
 from muster.errors import UserError
+from muster.frozen import dataclass
 from muster.image.agent import Order, config_iso, customization_of, ignition_of, login_files
 from muster.image.checksum import sha256_of
 from muster.image.coreos.architecture import check_architecture
@@ -119,8 +119,8 @@ def design_image(order: Order, base: Volume) -> Design:
 
 def build_image(shop: Workshop, source: Source) -> tuple[str, ...]:
     """Write the ISO that all hosts boot, and what belongs to it."""
-    check_target(source, shop.making.path(image_name(shop.plan)))
     design = design_image(shop.order, source.volume)
+    check_target(source, shop.making.path(image_name(shop.plan)), design.overlay.size)
     name, rootfs = image_name(shop.plan), f"{ARTIFACTS}/{rootfs_name(shop.plan)}"
     is_minimal = shop.plan.minimal_iso
     names = (name, RENDEZVOUS_FILE, *_LOGINS, *shop.paper_names(name))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import unquote
 
 from muster.errors import UserError
+from muster.frozen import dataclass
 from muster.image.cache.hashes import stat_file
 from muster.image.cache.store import Cache
 from muster.image.download.http import Fetch

@@ -13,11 +13,11 @@ import fcntl
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from muster.errors import ExternalError, MediaError, cannot
+from muster.frozen import dataclass
 from muster.image.overlay import Overlay, Piece, Pread
 
 Progress: TypeAlias = Callable[[int], None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from muster.errors import MediaError
+from muster.frozen import dataclass
 from muster.image.compression import decompress, is_compressed
 
 DEFAULT_LIMIT = 256 << 20

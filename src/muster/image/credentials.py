@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Final
 
+from muster.frozen import dataclass
 from muster.image.pki import (
     Authority,
     build_pki,

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from muster.frozen import dataclass
 from muster.model.plan import Plan
 
 

@@ -26,10 +26,10 @@ def build_live_image(
 ) -> None:
     """Write the image, which holds no secrets that Muster makes, and what belongs beside it."""
     name, manner = making.name, making.manner
-    check_target(source, making.path(name))
     hashed = (f"{name}.sha256",) if manner.with_sha256 else ()
-    making.begin(None, (name, *paper_names(name, signed=manner.sign_key is not None), *hashed))
     overlay = customize(source.volume, Customization(ignition=ignition))
+    check_target(source, making.path(name), overlay.size)
+    making.begin(None, (name, *paper_names(name, signed=manner.sign_key is not None), *hashed))
     digest = digest_customized(source, overlay, progress)
     sha256 = sha256_of(source.volume.view(overlay).read, overlay.size, progress) if hashed else ""
     key = load_signing_key(manner.sign_key) if manner.sign_key else None

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from muster.frozen import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from muster.errors import MediaError
+from muster.frozen import dataclass
 
 Pread: TypeAlias = Callable[[int, int], bytes]
 """Reads (offset, length) of an image; short only at its end."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from muster.errors import UserError
+from muster.frozen import dataclass
 from muster.image.base_image import BaseImage
 from muster.image.cache.store import Cache
 from muster.image.checksum import SIGNATURE_SUFFIX, SUFFIX, load_leaves, render_checksum
-from muster.image.copy import Saving, write_image, write_stream
+from muster.image.copy import Saving, check_space, write_image, write_stream
 from muster.image.draft import Draft
 from muster.image.iso.volume import Volume
 from muster.image.overlay import Overlay, Pread
@@ -96,13 +97,15 @@ def save_customized(source: Source, overlay: Overlay, target: Path, progress: Pr
             write_image(base, overlay, target, saving)
 
 
-def check_target(source: Source, target: Path) -> None:
-    """Refuse to replace the base image by what is made of it."""
+def check_target(source: Source, target: Path, size: int) -> None:
+    """Refuse, before anything is written, to replace the base image, or to begin what does not fit."""
     if target.exists() and target.samefile(source.base.path):
         raise UserError(
             f"{target} is the base image itself, and would be replaced",
             hint="move the base image elsewhere, or name another site directory with --dir",
         )
+    if source.draft is None:
+        check_space(target, size)
 
 
 def save_stream(pread: Pread, size: int, target: Path, progress: Progress) -> bytes:

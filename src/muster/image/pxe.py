@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from muster.errors import MediaError
+from muster.frozen import dataclass
 from muster.image.iso.volume import Extent, Volume
 
 _PARTS: Final = {

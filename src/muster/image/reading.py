@@ -9,13 +9,14 @@ import zlib
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from muster.errors import MediaError
+from muster.frozen import dataclass
 from muster.image.coreos.customize import Contents, read_contents
 from muster.image.cpio import parse_archives
 from muster.image.ignition.label import PATH as LABEL_FILE

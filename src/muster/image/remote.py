@@ -6,10 +6,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Final
 
 from muster.errors import MusterError
+from muster.frozen import dataclass
 from muster.image.cache.lock import Lock
 from muster.image.cache.places import key_of
 from muster.image.cache.records import ImageRecord, UrlRecord, render_time

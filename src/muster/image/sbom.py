@@ -6,11 +6,12 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from muster import __version__
+from muster.frozen import dataclass
 
 _NAMESPACE: Final = uuid.UUID("5f3f2b2e-6c5e-5d7c-9a54-8f3f0c1d2e4b")
 

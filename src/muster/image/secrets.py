@@ -12,7 +12,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
@@ -21,6 +21,7 @@ from typing import Final
 import bcrypt
 
 from muster.errors import UserError
+from muster.frozen import dataclass
 from muster.image.keys import P256, PrivateKey, Random, make_key, parse_key, render_key, spec_of
 from muster.model.pki import KeySpec
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Final
 
@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from muster.errors import UserError
+from muster.frozen import dataclass
 from muster.image.keys import PrivateKey, public_pem
 from muster.image.secrets import KeyName, SiteSecrets
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from muster.errors import MediaError
+from muster.frozen import dataclass
 from muster.image.overlay import Overlay, Pread
 
 _BLOCK = 4096

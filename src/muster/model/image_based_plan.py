@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from muster.frozen import dataclass
 from muster.model.pki import KeySpec
 from muster.model.plan import Decision, ProxyPlan
 from muster.model.registries import RegistriesConf

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from muster.frozen import dataclass
 from muster.model.schema import Complain, Leaf, Model, nested, value
 from muster.model.tree import Scalar
 from muster.model.values import choice, number

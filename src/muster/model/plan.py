@@ -8,9 +8,10 @@ described in another way is the same plan.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from muster.frozen import dataclass
 from muster.model.host import BMC, Role, RootDeviceHints
 from muster.model.registries import RegistriesConf
 from muster.model.tree import Plain

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from muster.frozen import dataclass
 from muster.model.install_config import ImageContentSource, ImageSource, SourcePolicy
 
 _WILDCARD: Final = "*."

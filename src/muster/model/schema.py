@@ -10,9 +10,10 @@ what follows from that is decided later, with its reason, when the site is resol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, dataclass_transform
 
+from muster.frozen import dataclass
 from muster.model.tree import NOWHERE, Map, Node, Scalar, Sequence, is_null
 
 T = TypeVar("T")

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 
+from muster.frozen import dataclass
 from muster.model.agent_config import AgentConfig
 from muster.model.host import Host
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig

@@ -7,10 +7,10 @@ import codecs
 import errno
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from muster.frozen import dataclass
 from muster.model.problem import Place, Problem, problem
 from muster.model.tree import Source
 

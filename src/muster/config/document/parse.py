@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from textwrap import shorten
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import yaml
 from yaml._yaml import CParser
 
 from muster.config.document.slips import mend_slips
+from muster.frozen import dataclass
 from muster.model.problem import Place, Problem, problem
 from muster.model.tree import Map, Node, Scalar, Sequence, Source
 from muster.redact import MASK, masked_lines

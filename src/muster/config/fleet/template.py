@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from muster.config.document.folder import Folder, read_text
@@ -14,6 +14,7 @@ from muster.config.document.parse import parse_yaml
 from muster.config.fleet.fault import RowError
 from muster.config.fleet.paths import FILES, Path
 from muster.config.load import load_site
+from muster.frozen import dataclass
 from muster.model.problem import Problem, in_order
 from muster.model.site import Environment, Site
 from muster.model.tree import Map, Node, Scalar, walk

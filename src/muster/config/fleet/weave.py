@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from muster.config.fleet.fault import Fault
 from muster.config.fleet.paths import Path, Steps, find_path, look_up
 from muster.config.fleet.template import Placeholder, Template
 from muster.config.spelling import closest
+from muster.frozen import dataclass
 from muster.model.tree import Map, Node, Scalar, find
 from muster.model.tree import Sequence as List
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from muster.config.spelling import closest
+from muster.frozen import dataclass
 
 _VERSION: Final = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})\Z")
 _NEWEST: Final = (3, 2)

@@ -7,10 +7,11 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from muster.config.formats.images import covers, registry_fault
+from muster.frozen import dataclass
 
 _FILE_NAME: Final = re.compile(r"(?:file:|[~.]{0,2}/)\S+\Z|\S+\.(?:json|txt)\Z")
 _PLACEHOLDER: Final = re.compile(

@@ -7,10 +7,11 @@ import base64
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Final
+
+from muster.frozen import dataclass
 
 BEGIN: Final = "-----BEGIN "
 _BLOCK: Final = re.compile(

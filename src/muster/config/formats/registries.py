@@ -7,11 +7,12 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from muster.config.formats.images import repaired_repository, repository_fault
 from muster.config.spelling import closest
+from muster.frozen import dataclass
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.registries import Mirror, PullFromMirror, RegistriesConf, Registry
 from muster.model.tree import Source

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from muster.frozen import dataclass
 
 _PARTS: Final = {
     "ssh-ed25519": 2,

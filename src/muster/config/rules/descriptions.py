@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from muster.config import derive
@@ -14,6 +13,7 @@ from muster.config.kinds import MANIFESTS_DIR
 from muster.config.lift import lift_manifests
 from muster.config.networks import plugin_node, plugin_of
 from muster.config.rules.machines import is_file
+from muster.frozen import dataclass
 from muster.model.install_config import InstallConfig
 from muster.model.machine_pool import MachinePool
 from muster.model.problem import Place, Problem, problem

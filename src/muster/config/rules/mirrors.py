@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from muster.config.derive import release_image
@@ -13,6 +12,7 @@ from muster.config.formats.images import covers, host_of, registry_of, repaired_
 from muster.config.formats.logins import has_login, registries_of
 from muster.config.formats.registries import find_place
 from muster.config.networks import find_inner_network, find_ip
+from muster.frozen import dataclass
 from muster.model.install_config import ImageContentSource, ImageSource
 from muster.model.problem import Place, Problem, problem
 from muster.model.registries import RegistriesConf, merge_sources

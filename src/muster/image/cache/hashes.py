@@ -6,12 +6,12 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from muster.errors import ExternalError, UserError, cannot
+from muster.frozen import dataclass
 from muster.image.progress import Progress
 
 CHUNK_BYTES: Final = 1 << 20

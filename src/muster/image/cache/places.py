@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from muster.errors import ExternalError, UserError, cannot
+from muster.frozen import dataclass
 
 VARIABLE: Final = "MUSTER_CACHE"
 NOWHERE: Final = Path("/dev/null/muster")

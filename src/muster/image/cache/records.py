@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from muster.files import save_file
+from muster.frozen import dataclass
 
 
 @dataclass(frozen=True)

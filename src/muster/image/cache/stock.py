@@ -6,13 +6,13 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from muster.errors import ExternalError
+from muster.frozen import dataclass
 from muster.image.cache.hashes import hash_file
 from muster.image.cache.lock import Lock, find_free_lock
 from muster.image.cache.places import cannot_keep

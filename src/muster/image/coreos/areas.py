@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
 from muster.errors import MediaError
+from muster.frozen import dataclass
 from muster.image.coreos.kargs import decode_kargs, encode_kargs
 from muster.image.iso.records import DAMAGED
 from muster.image.iso.volume import Extent, Volume

@@ -9,9 +9,10 @@ from __future__ import annotations
 import stat
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from muster.errors import MediaError
+from muster.frozen import dataclass
 from muster.image.compression import compress
 from muster.image.coreos.areas import IGNITION_HEADER_AT, Area, Kargs, Layout, load_layout
 from muster.image.coreos.kargs import Edit, edit_kargs, encode_kargs

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from muster.errors import MediaError, UserError
+from muster.frozen import dataclass
 
 
 @dataclass(frozen=True)

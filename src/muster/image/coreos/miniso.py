@@ -12,11 +12,11 @@ import json
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from muster.errors import MediaError, UserError
+from muster.frozen import dataclass
 from muster.image.compression import compress, decompress
 from muster.image.copy import PRIVATE, Saving, write_stream
 from muster.image.coreos.areas import KARGS_JSON, load_json, load_layout

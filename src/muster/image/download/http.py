@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from muster import __version__
+from muster.frozen import dataclass
 from muster.image.download.trouble import Unreachable, describe_trouble, redirected_wrongly
 
 if TYPE_CHECKING:

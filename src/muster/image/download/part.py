@@ -10,11 +10,11 @@ import contextlib
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from muster.errors import ExternalError
+from muster.frozen import dataclass
 from muster.image.cache.hashes import CHUNK_BYTES
 from muster.image.cache.places import cannot_keep
 from muster.image.cache.records import PartRecord, find_record, save_record

@@ -6,10 +6,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from muster.errors import ExternalError
+from muster.frozen import dataclass
 from muster.image.cache.hashes import CHUNK_BYTES
 from muster.image.cache.records import PartRecord
 from muster.image.download.http import Fetch, Reply

@@ -6,10 +6,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from muster.config.formats.ignition import VERSION
+from muster.frozen import dataclass
 
 SECRET: Final = 0o600
 PUBLIC: Final = 0o644

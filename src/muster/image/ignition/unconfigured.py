@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from muster import __version__
+from muster.frozen import dataclass
 from muster.image.ignition.model import PROGRAM, PUBLIC, Config, File, Unit, User
 from muster.image.ignition.network import UNIT, UNIT_NAME, network_files
 from muster.image.ignition.scripts import load_script

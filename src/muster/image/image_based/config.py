@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from muster.config.kinds import IMAGE_BASED_EXTRA_DIR
 from muster.config.manifests import render_yaml
+from muster.frozen import dataclass
 from muster.image.kubeconfig import render_kubeconfig
 from muster.image.pki import Pki, build_pki
 from muster.image.secrets import KeyName, SiteSecrets

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +24,7 @@ from muster.config.resolve_image_based import resolve_configuration
 from muster.config.state import STATE_FILE, Record, State, load_state, render_state
 from muster.errors import ExternalError, UserError
 from muster.folders import Batch, put_files, start_batch
+from muster.frozen import dataclass
 from muster.image.image_based.media import CONFIG_ISO, build_config_media
 from muster.image.making import Making
 from muster.image.manner import Manner

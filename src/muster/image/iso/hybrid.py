@@ -10,10 +10,10 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from muster.errors import MediaError
+from muster.frozen import dataclass
 from muster.image.iso.records import DAMAGED, SECTOR
 from muster.image.iso.volume import DESCRIPTORS_AT, Volume
 from muster.image.overlay import Patch

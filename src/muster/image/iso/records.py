@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from muster.errors import MediaError
+from muster.frozen import dataclass
 
 SECTOR = 2048
 IS_DIRECTORY = 0x02

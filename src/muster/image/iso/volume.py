@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from muster.errors import MediaError, cannot
+from muster.frozen import dataclass
 from muster.image.iso.records import (
     CONTINUES,
     DAMAGED,

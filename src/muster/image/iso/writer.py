@@ -7,10 +7,10 @@ import re
 import stat
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from muster.errors import MediaError
+from muster.frozen import dataclass
 from muster.image.iso.records import IS_DIRECTORY, SECTOR
 
 _FIRST_SECTOR = 16
