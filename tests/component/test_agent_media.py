@@ -218,7 +218,7 @@ def test_a_generic_image_and_the_configuration_for_it(site: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"hello\n" * 20_000, "is not an ISO"),
+        (b"hello\n" * 20_000, "is not an ISO 9660 image"),
         (b"", "is empty"),
         (None, "does not exist"),
     ],

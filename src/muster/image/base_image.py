@@ -17,10 +17,10 @@ from muster.frozen import dataclass
 from muster.image.cache.hashes import stat_file
 from muster.image.cache.store import Cache
 from muster.image.download.http import Fetch
+from muster.image.iso.volume import check_volume
 from muster.image.progress import Progress
 from muster.image.remote import Remote, obtain_remote
 from muster.image.source import Source, parse_source
-from muster.image.volume import check_volume
 
 
 @dataclass(frozen=True)

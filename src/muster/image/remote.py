@@ -18,9 +18,9 @@ from muster.image.download.http import Fetch
 from muster.image.download.part import Arrived, Part
 from muster.image.download.transfer import Target, Tools, download
 from muster.image.download.trouble import Damaged, Unreachable, refuse_status
+from muster.image.iso.volume import check_volume
 from muster.image.progress import Progress
 from muster.image.source import Source
-from muster.image.volume import check_volume
 
 _logger: Final = logging.getLogger(__name__)
 

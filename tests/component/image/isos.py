@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that pass for an ISO at first sight."""
+"""Small images that do not compress."""
 
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 
-BLOCK = 2048
+from muster.image.iso.writer import render_iso
 
 
 def small_iso(size_bytes: int = 600_000, seed: int = 1) -> bytes:
-    """A volume descriptor among noise that does not compress."""
-    size_bytes -= size_bytes % BLOCK
-    image = bytearray(random.Random(seed).randbytes(size_bytes))
-    image[:16] = b"\x45\x52\x08" + bytes(13)
-    descriptor = bytearray(BLOCK)
-    descriptor[:6] = b"\x01CD001"
-    descriptor[80:84] = (size_bytes // BLOCK).to_bytes(4, "little")
-    descriptor[128:130] = BLOCK.to_bytes(2, "little")
-    image[16 * BLOCK : 17 * BLOCK] = descriptor
-    return bytes(image)
+    """An image of this size, rounded down to whole sectors."""
+    return _image(random.Random(seed).randbytes(size_bytes // 2048 * 2048 - len(_image(b""))))
+
+
+def _image(noise: bytes) -> bytes:
+    return render_iso({"noise": noise}, label="small", when=datetime(2026, 1, 1, tzinfo=UTC))

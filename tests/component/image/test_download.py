@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.errors import ExternalError
+from muster.errors import ExternalError, MediaError
 from muster.image.base_image import obtain_base_image
 from muster.image.cache.records import PartRecord, save_record
 from muster.image.cache.store import Cache
@@ -260,13 +260,13 @@ def test_a_length_that_nobody_says(web: Web, obtain: Obtain) -> None:
     web.announces_length = False
     assert obtain(f"{web.url}/base.iso").sha256 == SHA256
     web.files["/base.iso"], web.etag = ISO[:-4096], '"two"'
-    with pytest.raises(ExternalError, match="is cut short"):
+    with pytest.raises(MediaError, match="is incomplete: it has 593920 bytes"):
         obtain(f"{web.url}/base.iso")
 
 
 def test_a_page_instead_of_an_image(web: Web, obtain: Obtain, cache: Cache) -> None:
     web.files["/base.iso"] = b"<!DOCTYPE html><p>Please log in" + b" " * 50_000
-    with pytest.raises(ExternalError, match="is not an ISO image; it begins with b'<!DOCTYPE html>"):
+    with pytest.raises(MediaError, match="is not an ISO 9660 image; it begins with b'<!DOCTYPE html>"):
         obtain(f"{web.url}/base.iso")
     assert not list(cache.root.glob("images/*"))
     assert not leftovers(cache)

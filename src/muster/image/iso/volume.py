@@ -188,8 +188,10 @@ class Volume:
                     raise MediaError(f"the volume descriptors of {self.name} have no end", hint=DAMAGED)
                 if origin:
                     return ()
+                head = self._pread(0, min(16, self.file_size))
                 raise MediaError(
-                    f"{self.name} is not an ISO 9660 image", hint="give the path of a live ISO image"
+                    f"{self.name} is not an ISO 9660 image; it begins with {head!r}",
+                    hint="name a live ISO of the operating system; a URL may lead to a login page",
                 )
             if block[0] == _END:
                 return tuple(trees)
@@ -291,6 +293,15 @@ class Volume:
                 hint=DAMAGED,
             )
         return Extent(path, offset, length, first.at, len(sections), first.is_directory)
+
+
+def check_volume(path: Path, shown: str) -> None:
+    """Refuse what is no ISO, or not all of one, under the name that it is known by."""
+    try:
+        with Volume.open(path):
+            pass
+    except MediaError as error:
+        raise MediaError(error.message.replace(str(path), shown), hint=error.hint) from error
 
 
 def _rank(wanted: str, long: str | None, plain: str) -> int | None:
