@@ -24,7 +24,14 @@ from tests.component.muster import run
 from tests.fleets import EXAMPLE, HEADER, make_table, make_template, row
 
 CREATE = ("image-based", "create")
-OUTPUTS = ("imagebasedconfig.iso", "auth/kubeconfig", "auth/kubeadmin-password", ".muster_state.json")
+OUTPUTS = (
+    "imagebasedconfig.iso",
+    "imagebasedconfig.iso.fsverity",
+    "imagebasedconfig.iso.cdx.json",
+    "auth/kubeconfig",
+    "auth/kubeadmin-password",
+    ".muster_state.json",
+)
 
 
 @pytest.fixture
@@ -144,7 +151,7 @@ def test_secrets_of_another_directory(site: Path, tmp_path: Path) -> None:
     run(*CREATE, "config-image", "--dir", site)
     copy = Path(shutil.copytree(EXAMPLE, tmp_path / "copy"))
     assert run(*CREATE, "config-image", "--dir", copy, "--secrets", site).status == 0
-    for name in OUTPUTS[:3]:
+    for name in OUTPUTS[:5]:
         assert (copy / name).read_bytes() == (site / name).read_bytes()
     for path, said in ((tmp_path / "absent", "there are no secrets"), (EXAMPLE / "README.md", "is not JSON")):
         result = run(*CREATE, "config-image", "--dir", copy, "--secrets", path)
@@ -266,7 +273,7 @@ def test_a_site_of_a_fleet_is_what_one_alone_would_be(template: Path, tmp_path: 
         (alone / name).write_text(text)
     ours = tmp_path / "sites/site00002"
     assert run(*CREATE, "config-image", "--dir", alone, "--secrets", ours).status == 0
-    for name in OUTPUTS[:3]:
+    for name in OUTPUTS[:5]:
         assert (alone / name).read_bytes() == (ours / name).read_bytes()
 
 

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 import click
 
 from muster.cli import options, site
-from muster.cli.medium import tell
+from muster.cli.medium import media_options, read_text, tell
 from muster.config.resolve_image_based import resolve_configuration
 from muster.image.image_based.media import CONFIG_ISO, build_config_media
 from muster.image.making import digest_inputs, start_making
@@ -27,17 +26,8 @@ CONFIG_HINT: Final = "a configuration ISO needs both; `muster image-based create
     ),
 )
 @options.site_options
-@click.option(
-    "--secrets",
-    "secrets_of",
-    metavar="PATH",
-    type=click.Path(path_type=Path),
-    help="Use the secrets of another directory, or of a copy of its state file.",
-)
-@click.option("--force", is_flag=True, help="Replace files that were changed by hand (a backup is kept).")
-def config_image(
-    directory: str | None, log_level: str | None, output_format: str, *, secrets_of: Path | None, force: bool
-) -> None:
+@media_options
+def config_image(directory: str | None, log_level: str | None, output_format: str, *, manner: Manner) -> None:
     """Make the ISO that turns the copy of a seed into the cluster of this site.
 
     Writes imagebasedconfig.iso, auth/kubeconfig and auth/kubeadmin-password. Keys and password are made once
@@ -47,10 +37,11 @@ def config_image(
     site.require_files(run, CONFIG_FILES, CONFIG_HINT)
     found = site.load_valid_site(run)
     plan = resolve_configuration(found)
-    with start_making(run.directory, CONFIG_ISO, Manner(secrets_of, force=force)) as making:
+    with start_making(run.directory, CONFIG_ISO, manner) as making:
         secrets = making.settle_secrets(plan.signer_key)
-        if not making.is_current(digest_inputs(found, secrets, {})):
-            files = build_config_media(plan, secrets)
+        options_given = {"--sign-key": read_text(manner.sign_key), "--sha256": str(manner.with_sha256)}
+        if not making.is_current(digest_inputs(found, secrets, options_given)):
+            files = build_config_media(plan, secrets, manner)
             making.begin(secrets, tuple(files))
             for name, data in files.items():
                 making.save(name, data)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from muster.frozen import dataclass
 
@@ -16,3 +17,6 @@ class Manner:
     sign_key: Path | None = None
     with_sha256: bool = False
     force: bool = False
+
+
+PLAIN: Final = Manner()
