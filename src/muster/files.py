@@ -39,7 +39,7 @@ def save_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise cannot("write", path, error) from error
 
@@ -72,7 +72,7 @@ def save_new_file(path: Path, data: bytes, *, mode: int = 0o644) -> bool:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
     return True
 
 
@@ -129,7 +129,8 @@ def lock_folder(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Let the names in a folder reach the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -9,30 +9,26 @@ from typing import Final
 from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.image.agent import Order, config_iso, customization_of, ignition_of, login_files
-from muster.image.checksum import sha256_of
 from muster.image.coreos.architecture import check_architecture
 from muster.image.coreos.customize import Customization, customize, read_contents, render_initrd
 from muster.image.coreos.kargs import Edit, edit_kargs
 from muster.image.coreos.miniso import minimal_iso
 from muster.image.iso.volume import Extent, Volume
 from muster.image.making import Making
-from muster.image.overlay import Overlay, Patch, Pread
+from muster.image.overlay import Overlay, Patch
+from muster.image.papers import Bill, Digests, paper_names, render_papers
 from muster.image.product import (
-    Bill,
-    Papers,
     Source,
     base_component,
     check_target,
     digest_customized,
     digests_of,
-    paper_names,
     save_customized,
     save_stream,
 )
 from muster.image.progress import Progress
 from muster.image.pxe import find_boot_files, render_ipxe
 from muster.image.sbom import Component
-from muster.image.signature import load_signing_key
 from muster.model.plan import Plan
 from muster.model.release import RPM_ARCHITECTURES
 
@@ -66,27 +62,18 @@ class Workshop:
         for name, data in login_files(self.order).items():
             self.making.save(name, data)
 
-    def save_papers(self, name: str, digest: bytes, parts: tuple[Component, ...], sha256: str = "") -> None:
+    def save_papers(self, name: str, digests: Digests, parts: tuple[Component, ...] = ()) -> None:
         """What belongs beside an image."""
-        manner, secrets = self.making.manner, self.order.secrets
-        key = load_signing_key(manner.sign_key) if manner.sign_key else None
-        release = Component("container", self.plan.release_image)
+        path, secrets = PurePath(name), self.order.secrets
         properties = {"cluster": self.plan.domain, "clusterID": secrets.cluster_id}
+        release = Component("container", self.plan.release_image)
         bill = Bill((*parts, release), int(secrets.created.timestamp()), properties)
-        for paper, data in Papers(bill, key).render(PurePath(name).name, digest, sha256):
-            self.making.save(str(PurePath(name).with_name(paper)), data, mode=0o644)
-        if manner.with_sha256:
-            self.making.save(f"{name}.sha256", f"{sha256}  {PurePath(name).name}\n".encode(), mode=0o644)
-
-    def sha256_of(self, read: Pread, size: int) -> str:
-        """The SHA-256 of an image, for whom it is worth the time."""
-        return sha256_of(read, size, self.progress) if self.making.manner.with_sha256 else ""
+        for paper, data in render_papers(path.name, digests, bill, self.making.manner):
+            self.making.save(str(path.with_name(paper)), data, mode=0o644)
 
     def paper_names(self, name: str) -> tuple[str, ...]:
         """The names of what belongs beside an image."""
-        manner = self.making.manner
-        names = paper_names(name, signed=manner.sign_key is not None)
-        return (*names, f"{name}.sha256") if manner.with_sha256 else names
+        return paper_names(name, self.making.manner)
 
 
 def image_name(plan: Plan) -> str:
@@ -122,19 +109,20 @@ def build_image(shop: Workshop, source: Source) -> tuple[str, ...]:
     design = design_image(shop.order, source.volume)
     check_target(source, shop.making.path(image_name(shop.plan)), design.overlay.size)
     name, rootfs = image_name(shop.plan), f"{ARTIFACTS}/{rootfs_name(shop.plan)}"
-    is_minimal = shop.plan.minimal_iso
+    is_minimal, with_sha256 = shop.plan.minimal_iso, shop.making.manner.with_sha256
     names = (name, RENDEZVOUS_FILE, *_LOGINS, *shop.paper_names(name))
     shop.making.begin(
         shop.order.secrets, (*names, rootfs, *shop.paper_names(rootfs)) if is_minimal else names
     )
     if is_minimal:
         size = design.result.file_size
-        digest = save_stream(design.result.read, size, shop.making.path(name), shop.progress)
+        digests = save_stream(
+            design.result.read, size, shop.making.path(name), shop.progress, with_sha256=with_sha256
+        )
         _save_extent(shop, source.volume, find_boot_files(source.volume).rootfs, rootfs)
     else:
-        digest = digest_customized(source, design.overlay, shop.progress)
-    parts = (base_component(source.base, source.volume.label),)
-    shop.save_papers(name, digest, parts, shop.sha256_of(design.result.read, design.result.file_size))
+        digests = digest_customized(source, design.overlay, shop.progress, with_sha256=with_sha256)
+    shop.save_papers(name, digests, (base_component(source.base, source.volume.label),))
     if shop.plan.rendezvous is not None:
         shop.making.save(RENDEZVOUS_FILE, str(shop.plan.rendezvous.ip).encode(), mode=0o644)
     shop.save_logins()
@@ -193,10 +181,10 @@ def _save_extent(shop: Workshop, volume: Volume, extent: Extent, name: str, more
     def whole(offset: int, length: int) -> bytes:
         return overlay.read(read, offset, length)
 
-    digest = save_stream(whole, overlay.size, shop.making.path(name), shop.progress)
+    target, with_sha256 = shop.making.path(name), shop.making.manner.with_sha256
+    digests = save_stream(whole, overlay.size, target, shop.progress, with_sha256=with_sha256)
     shop.making.note_image(name)
-    parts = (Component("file", f"{volume.label}/{extent.path}"),)
-    shop.save_papers(name, digest, parts, shop.sha256_of(whole, overlay.size))
+    shop.save_papers(name, digests, (Component("file", f"{volume.label}/{extent.path}"),))
 
 
 def build_config_image(shop: Workshop) -> None:
@@ -204,8 +192,7 @@ def build_config_image(shop: Workshop) -> None:
     shop.making.begin(shop.order.secrets, (CONFIG_ISO, *_LOGINS, *shop.paper_names(CONFIG_ISO)))
     data = config_iso(shop.order)
     shop.making.save(CONFIG_ISO, data)
-    digest, sha256 = digests_of(data)
-    shop.save_papers(CONFIG_ISO, digest, (), sha256)
+    shop.save_papers(CONFIG_ISO, digests_of(data))
     shop.save_logins()
 
 

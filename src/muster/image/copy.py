@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from muster.errors import ExternalError, MediaError, cannot
+from muster.files import sync_folder
 from muster.frozen import dataclass
 from muster.image.overlay import Overlay, Piece, Pread
 
@@ -103,17 +104,9 @@ def _replacing(target: Path, size: int, saving: Saving) -> Iterator[int]:
                 temporary.unlink()
             raise
         if saving.durable:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
     except OSError as error:
         raise cannot("write", target, error) from error
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def check_space(target: Path, size: int) -> None:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes finished media: the image, its checksum, what it is made of, and a signature if asked for."""
+"""Writes images: a base image with its changes, or one that is put together while it is read."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -13,51 +12,18 @@ from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.image.base_image import BaseImage
 from muster.image.cache.store import Cache
-from muster.image.checksum import SIGNATURE_SUFFIX, SUFFIX, load_leaves, render_checksum
+from muster.image.checksum import load_leaves, sha256_of
 from muster.image.copy import Saving, check_space, write_image, write_stream
 from muster.image.draft import Draft
 from muster.image.iso.volume import Volume
 from muster.image.overlay import Overlay, Pread
+from muster.image.papers import Digests
 from muster.image.progress import Progress, by_total
-from muster.image.sbom import Component, render_sbom
-from muster.image.signature import PrivateKey, sign
+from muster.image.sbom import Component
 from muster.image.verity import hash_leaves
 
-SBOM_SUFFIX: Final = ".cdx.json"
 IMAGE_MODE: Final = 0o600
 """A medium holds secrets."""
-
-
-@dataclass(frozen=True)
-class Bill:
-    """What the bill of materials says besides what is the same for all media."""
-
-    parts: tuple[Component, ...]
-    created: int
-    properties: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Papers:
-    """What comes with an image: who signs it, and what it is made of."""
-
-    bill: Bill
-    key: PrivateKey | None = None
-
-    def render(self, name: str, digest: bytes, sha256: str = "") -> Iterator[tuple[str, bytes]]:
-        """The files beside an image of this name and digest."""
-        checksum = render_checksum(digest, name)
-        properties = {"fs-verity": f"sha256:{digest.hex()}", **self.bill.properties}
-        medium = Component("file", name, sha256=sha256, properties=properties)
-        yield f"{name}{SUFFIX}", checksum
-        yield f"{name}{SBOM_SUFFIX}", render_sbom(medium, self.bill.parts, self.bill.created)
-        if self.key is not None:
-            yield f"{name}{SIGNATURE_SUFFIX}", sign(self.key, checksum)
-
-
-def paper_names(name: str, *, signed: bool) -> tuple[str, ...]:
-    """The names of the files beside an image."""
-    return (f"{name}{SUFFIX}", f"{name}{SBOM_SUFFIX}", *((f"{name}{SIGNATURE_SUFFIX}",) if signed else ()))
 
 
 def base_component(base: BaseImage, label: str) -> Component:
@@ -81,11 +47,12 @@ class Source:
         return replace(self, draft=draft)
 
 
-def digest_customized(source: Source, overlay: Overlay, progress: Progress) -> bytes:
-    """The fs-verity digest of the base image with its changes, before it is written."""
+def digest_customized(source: Source, overlay: Overlay, progress: Progress, *, with_sha256: bool) -> Digests:
+    """What the base image with its changes hashes to, before it is written."""
     read = source.volume.read
     leaves = load_leaves(source.cache, source.base.sha256, read, source.base.size_bytes, progress)
-    return leaves.digest_with(overlay, read)
+    sha256 = sha256_of(source.volume.view(overlay).read, overlay.size, progress) if with_sha256 else ""
+    return Digests(leaves.digest_with(overlay, read), sha256)
 
 
 def save_customized(source: Source, overlay: Overlay, target: Path, progress: Progress) -> None:
@@ -108,17 +75,18 @@ def check_target(source: Source, target: Path, size: int) -> None:
         check_space(target, size)
 
 
-def save_stream(pread: Pread, size: int, target: Path, progress: Progress) -> bytes:
-    """Write an image that is put together while it is read; gives its fs-verity digest."""
+def save_stream(pread: Pread, size: int, target: Path, progress: Progress, *, with_sha256: bool) -> Digests:
+    """Write an image that is put together while it is read; gives what it hashes to."""
     with progress.bar(f"writing {target.name}", total=size) as advance:
         write_stream(pread, size, target, Saving(IMAGE_MODE, durable=False, progress=by_total(advance)))
-    return hash_leaves(pread, size).digest
+    sha256 = sha256_of(pread, size, progress) if with_sha256 else ""
+    return Digests(hash_leaves(pread, size).digest, sha256)
 
 
-def digests_of(data: bytes) -> tuple[bytes, str]:
-    """The fs-verity digest and the SHA-256 of an image that is small enough to be in memory."""
+def digests_of(data: bytes) -> Digests:
+    """What an image that is small enough to be in memory hashes to."""
 
     def pread(offset: int, length: int) -> bytes:
         return data[offset : offset + length]
 
-    return hash_leaves(pread, len(data)).digest, hashlib.sha256(data).hexdigest()
+    return Digests(hash_leaves(pread, len(data)).digest, hashlib.sha256(data).hexdigest())
