@@ -261,7 +261,9 @@ def _minimal_iso(site: Site, platform: str, decisions: _Decisions) -> bool:
     infra = site.infra_env_spec
     if given is None and infra is not None and infra.image_type is ImageType.MINIMAL_ISO:
         given = True
-    if platform == "external" and not given:
-        decisions.note("minimalISO", "true", "platform external boots from a minimal ISO")
-        return True
+    if platform == "external" and given is None:
+        given = bool(site.agent and site.agent.boot_artifacts_base_url)
+        said = "says" if given else "does not say"
+        reason = f"not given; platform external, and bootArtifactsBaseURL {said} where the rest comes from"
+        decisions.note("minimalISO", str(given).lower(), reason)
     return bool(given)

@@ -37,7 +37,7 @@ class AgentConfig(Model):
         BOOLEAN,
         "Make a small ISO that downloads its root file system from bootArtifactsBaseURL.",
         key="minimalISO",
-        default="false (true on platform external)",
+        default="false (true on platform external with bootArtifactsBaseURL)",
     )
     hosts: Items[Host] = many(
         nested(Host), "The machines of the site.", default="hosts are accepted as they come, with DHCP"

@@ -17,6 +17,7 @@ from muster.config.rules.documents import documents
 from muster.config.rules.machines import are_roles_known, is_agent_based, is_bare_disk
 from muster.config.rules.versions import check_version
 from muster.model.host import Role
+from muster.model.manifests.infra_env import ImageType
 from muster.model.problem import Edit, Place, Problem, problem
 from muster.model.schema import Items
 from muster.model.site import Site, SiteHost
@@ -185,21 +186,6 @@ def check_servers_outside(site: Site) -> Iterator[Problem]:
         )
 
 
-def check_minimal_iso(site: Site) -> Iterator[Problem]:
-    """Nothing is asked for that the platform does not leave to choose."""
-    agent = site.agent
-    if agent is None or agent.minimal_iso is not False or not is_agent_based(site):
-        return
-    if derive.platform_name(site.install) == "external":
-        at = agent.at("minimal_iso")
-        yield problem(
-            "ignored-field",
-            at,
-            key="minimalISO: false",
-            reason="platform external always gets the minimal ISO",
-        )
-
-
 def _servers(site: Site) -> Iterator[tuple[str, str, Node]]:
     for servers in _time_servers(site):
         yield from (("time server", server, node) for server, node in servers.located())
@@ -222,28 +208,20 @@ def check_boot_artifacts(site: Site) -> Iterator[Problem]:
         if what:
             value = redact(agent.boot_artifacts_base_url)
             yield problem("boot-artifacts-url", agent.at("boot_artifacts_base_url"), value=value, what=what)
-    elif is_agent_based(site) and _is_disconnected(site):
-        yield from _public_root_fs(site)
+    elif is_agent_based(site):
+        yield from _check_minimal_iso(site)
 
 
-def _public_root_fs(site: Site) -> Iterator[Problem]:
-    if site.agent is not None and site.agent.has("boot_artifacts_base_url"):
+def _check_minimal_iso(site: Site) -> Iterator[Problem]:
+    agent, infra = site.agent, site.infra_env_spec
+    if agent is not None and agent.has("boot_artifacts_base_url"):
         return
-    if site.agent is not None and site.agent.minimal_iso:
-        at = site.agent.at("minimal_iso")
-        other = ", or set minimalISO: false"
-        yield problem("minimal-iso-public", at, cause="minimalISO is true", other=other)
-    elif site.install and site.install.platform and derive.platform_name(site.install) == "external":
-        key = Place.of_key(site.install.platform.at("external"))
-        cause = "platform external always gets the minimal ISO"
-        yield problem("minimal-iso-public", key, cause=cause, other="")
-
-
-def _is_disconnected(site: Site) -> bool:
-    install = site.install
-    if install and (install.image_digest_sources or install.image_content_sources):
-        return True
-    return site.registries is not None and any(each.mirrors for each in site.registries.registries)
+    if agent is not None and agent.minimal_iso:
+        at, cause, other = agent.at("minimal_iso"), "minimalISO is true", "set minimalISO: false"
+        yield problem("minimal-iso-from-nowhere", at, cause=cause, other=other)
+    elif infra is not None and infra.image_type is ImageType.MINIMAL_ISO:
+        at, cause, other = infra.at("image_type"), "imageType is minimal-iso", "remove imageType"
+        yield problem("minimal-iso-from-nowhere", at, cause=cause, other=other)
 
 
 RULES: Final = (
@@ -254,7 +232,6 @@ RULES: Final = (
     check_disks,
     check_time_servers,
     check_servers_outside,
-    check_minimal_iso,
     check_boot_artifacts,
     *rendezvous.RULES,
     *management.RULES,
