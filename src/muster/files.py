@@ -14,7 +14,7 @@ from typing import Final
 
 from muster.errors import ExternalError, UserError, cannot
 
-_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
+_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 """What a file system without hard links says, such as that of a USB stick."""
 
 
@@ -103,8 +103,16 @@ def _keep_as(path: Path, name: Path) -> bool:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise cannot("back up", path, error) from error
-        return save_new_file(name, path.read_bytes(), mode=path.stat().st_mode & 0o777)
+        return _copy_as(path, name)
     return True
+
+
+def _copy_as(path: Path, name: Path) -> bool:
+    try:
+        data, mode = path.read_bytes(), path.stat().st_mode & 0o777
+    except OSError as error:
+        raise cannot("back up", path, error) from error
+    return save_new_file(name, data, mode=mode)
 
 
 @contextlib.contextmanager
@@ -115,18 +123,40 @@ def lock_folder(path: Path) -> Iterator[None]:
     except OSError as error:
         raise cannot("open", path, error) from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise UserError(
-            f"another muster is making something in {path}", hint="wait until it is done, then run this again"
-        ) from error
-    except OSError:
-        pass  # A file system without locks.
-    try:
+        if not is_free(descriptor):
+            raise UserError(
+                f"another muster is making something in {path}",
+                hint="wait until it is done, then run this again",
+            )
         yield
     finally:
         os.close(descriptor)
+
+
+def is_free(descriptor: int) -> bool:
+    """Take the lock of an open file, for as long as it is open; False when somebody else has it.
+
+    Where there are no locks, as for folders on some network file systems, everything is free.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what runs that were killed left of files they were writing; what somebody writes is locked."""
+    for path in folder.glob(".*.part"):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                if is_free(descriptor):
+                    path.unlink()
+            finally:
+                os.close(descriptor)
 
 
 def sync_folder(path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from muster import __version__
 from muster.cli.app import VERBS
+from muster.files import lock_folder
 from tests.component.muster import run
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -285,8 +286,9 @@ def test_interruption(site: Path) -> None:
     assert process.stderr is not None
     assert process.stderr.read(5) == b"Write", "it asks before it writes"
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 8
+    # Only then close its input: the end of that would be an answer.
+    assert process.wait(timeout=60) == 8
+    _, err = process.communicate()
     assert b"Traceback" not in err
     assert not list(site.glob("*.bak"))
 
@@ -338,3 +340,10 @@ def test_a_bug_looks_different(site: Path, tmp_path: Path) -> None:
     assert crash.stat().st_mode & 0o777 == 0o600
     assert "RuntimeError" in crash.read_text()
     assert "hunter2" not in crash.read_text()
+
+
+def test_manifests_and_media_are_not_made_at_once(site: Path) -> None:
+    with lock_folder(site):
+        done = run("agent", "create", "cluster-manifests", "--dir", str(site))
+    assert done.status == 1
+    assert "another muster is making something" in done.err

@@ -15,7 +15,7 @@ from muster.config.manifests import render_manifests
 from muster.config.overrides import overrides_of
 from muster.config.state import State, changed_files, load_state, save_state
 from muster.errors import UserError
-from muster.files import back_up, remove_file, save_file
+from muster.files import back_up, lock_folder, remove_file, save_file
 from muster.model.plan import Plan
 from muster.model.problem import Place
 from muster.model.site import Site
@@ -46,17 +46,18 @@ def cluster_manifests(
             f"{run.directory} is described by {MANIFESTS_DIR}/ itself",
             hint="there is no install-config.yaml to make manifests from; use the ones that are there",
         )
-    found, plan = site.load_cluster(run)
-    left_out = _left_out(found, plan)
-    state = load_state(run.directory)
-    files = {name: text.encode() for name, text in render_manifests(plan).items()}
-    foreign = [name for name, data in files.items() if state.is_foreign(run.directory, name, data)]
-    if foreign and not force:
-        raise UserError(
-            f"not written by Muster, or changed since: {', '.join(foreign)}",
-            hint="move them away, or replace them with --force (a backup is kept)",
-        )
-    done = _write(run, state, files, foreign)
+    with lock_folder(run.directory):
+        found, plan = site.load_cluster(run)
+        left_out = _left_out(found, plan)
+        state = load_state(run.directory)
+        files = {name: text.encode() for name, text in render_manifests(plan).items()}
+        foreign = [name for name, data in files.items() if state.is_foreign(run.directory, name, data)]
+        if foreign and not force:
+            raise UserError(
+                f"not written by Muster, or changed since: {', '.join(foreign)}",
+                hint="move them away, or replace them with --force (a backup is kept)",
+            )
+        done = _write(run, state, files, foreign)
     if left_out:
         log.warn(_LEFT_OUT, ", ".join(left_out))
     if run.as_json:

@@ -137,7 +137,7 @@ def build_pxe_files(shop: Workshop, source: Source) -> tuple[str, ...]:
     """Kernel, initial RAM disk and root file system, and a script for iPXE when their address is known."""
     check_architecture(source.volume, RPM_ARCHITECTURES[shop.plan.architecture])
     boot, at = find_boot_files(source.volume), f"{ARTIFACTS}/{shop.prefix}"
-    url = shop.plan.boot_artifacts_base_url
+    url = shop.plan.boot_artifacts_base_url.rstrip("/")
     images = [f"{at}-vmlinuz", f"{at}-initrd.img", f"{at}-rootfs.img"]
     papers = [paper for name in images for paper in shop.paper_names(name)]
     scripts = [f"{at}.ipxe"] if url else []

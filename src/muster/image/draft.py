@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from muster.errors import MediaError, MusterError, cannot
+from muster.files import is_free
 from muster.image.copy import Saving, check_space, copy_range, reserve, share_blocks, write_patches
 from muster.image.overlay import Overlay
 
@@ -30,6 +31,7 @@ class Draft:
         self._look = _look(os.fstat(self._base))
         self._temporary = folder / f".image.{secrets.token_hex(4)}.part"
         self._file = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        is_free(self._file)
         self._size = os.fstat(self._base).st_size
         self._done = 0
         self._error: OSError | MediaError | None = None
@@ -52,7 +54,7 @@ class Draft:
 
     def finish(self, source: Path, overlay: Overlay, target: Path, saving: Saving) -> bool:
         """Make the image of it; False when it is not a copy of this base image, and nothing was done."""
-        if self._look != _look(source.stat()) or overlay.base_size != self._size:
+        if self._look != _look(source.stat()) or overlay.base_size != self._size or target.is_symlink():
             return False
         while self._thread.is_alive():
             self._thread.join(0.1)

@@ -17,7 +17,7 @@ from typing import Final
 from muster import __version__
 from muster.config.state import STATE_FILE, Record, State, load_state, save_state
 from muster.errors import UserError
-from muster.files import back_up, lock_folder, save_file
+from muster.files import back_up, lock_folder, remove_file, remove_leftovers, save_file
 from muster.image.kept import find_secrets, load_secrets
 from muster.image.manner import Manner
 from muster.image.secrets import SiteSecrets, check_spec, dump_secrets, make_secrets, renew_tokens
@@ -42,6 +42,7 @@ class Making:
     names: list[str] = field(default_factory=list)
     """All files that belong to the medium, written now or before."""
     backups: list[str] = field(default_factory=list)
+    former: Record | None = None
 
     def path(self, name: str) -> Path:
         """Where a file goes."""
@@ -51,6 +52,9 @@ class Making:
         """The secrets that are named, or kept, or new ones."""
         given = load_secrets(self.manner.secrets_of) if self.manner.secrets_of is not None else None
         kept = find_secrets(self.state, self.directory)
+        if kept is not None and given is not None:
+            given = renew_tokens(given, max(kept.tokens_issued, given.tokens_issued))
+            kept = renew_tokens(kept, given.tokens_issued)
         if kept is not None and given is not None and dump_secrets(kept) != dump_secrets(given):
             raise UserError(
                 f"{self.directory} has secrets of its own, other than those of {self.manner.secrets_of}",
@@ -80,7 +84,12 @@ class Making:
 
         The secrets are kept before anything is made of them: a medium without them could not be made again.
         """
-        foreign = [name for name in names if os.path.lexists(self.path(name)) and not self._is_ours(name)]
+        folder = next((name for name in names if self.path(name).is_dir()), None)
+        if folder is not None:
+            raise UserError(
+                f"{self.path(folder)} is a directory, and a file has to go there", hint="move it away"
+            )
+        foreign = [name for name in names if self.path(name).exists() and not self._is_ours(name)]
         if foreign and not self.manner.force:
             raise UserError(
                 f"not written by Muster, or changed since: {', '.join(foreign)}",
@@ -89,7 +98,10 @@ class Making:
         self.backups = [str(back_up(self.path(name))) for name in foreign]
         if secrets is not None:
             self.state = replace(self.state, secrets=dump_secrets(secrets))
-        self.state = self.state.with_medium(self.name, Record.unfinished(names))
+        remove_leftovers(self.directory)
+        self.former = self.state.media.get(self.name)
+        older = self.former.stamps if self.former else {}
+        self.state = self.state.with_medium(self.name, Record.unfinished((*names, *older)))
         save_state(self.directory, self.state)
 
     def _is_ours(self, name: str) -> bool:
@@ -109,7 +121,11 @@ class Making:
         self.written.append(name)
 
     def finish(self) -> None:
-        """Remember what was made from what."""
+        """Remember what was made from what. What belonged to the medium before, and does no more, goes."""
+        former = self.former or Record({}, {})
+        for name in former.stamps.keys() - set(self.names):
+            if not former.has_changed(self.directory, name):
+                remove_file(self.path(name))
         record = Record.of(self.directory, self.inputs, self.names)
         self.state = self.state.with_medium(self.name, record)
         save_state(self.directory, self.state)

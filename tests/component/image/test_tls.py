@@ -122,6 +122,7 @@ def test_a_proxy_that_refuses(
     assert web.requests[0][0] == "CONNECT images.example.com:443"
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the server's threads
 def test_no_proxy(web: Web, obtain: Obtain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     with pytest.raises(ExternalError, match=r"cannot reach .* by the proxy 127.0.0.1:1"):

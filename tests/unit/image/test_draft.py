@@ -82,6 +82,7 @@ def test_an_error_of_the_copy_is_told(source: Path, folder: Path, monkeypatch: p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("muster.image.draft.copy_range", fail)
+    monkeypatch.setattr("muster.image.draft.share_blocks", lambda *_: False)
     with begin(source, folder) as draft, pytest.raises(ExternalError, match="no space left"):
         draft.finish(source, Overlay.of(len(BASE), []), folder / "image.iso", SAVING)
     assert not list(folder.iterdir())
