@@ -23,10 +23,12 @@ def save_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
     A symbolic link stays one: what it points at is replaced.
     """
-    path = path.resolve() if path.is_symlink() else path
+    is_link = path.is_symlink()
+    path = follow_link(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not is_link:
+            path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -42,6 +44,14 @@ def save_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise cannot("write", path, error) from error
+
+
+def follow_link(path: Path) -> Path:
+    """What a symbolic link points at, whether it is there or not; any other path as it is."""
+    try:
+        return path.resolve() if path.is_symlink() else path
+    except (OSError, RuntimeError) as error:
+        raise UserError(f"{path} is a symbolic link that leads nowhere", hint="remove it") from error
 
 
 def _keep_owner(descriptor: int, path: Path, mode: int) -> None:

@@ -78,7 +78,10 @@ def _usage(error: click.ClickException) -> ExitStatus:
 
 
 def _failed(error: MusterError) -> ExitStatus:
-    log.failure(error)
+    try:
+        log.failure(error)
+    except OSError:
+        print(f"muster: {error.message}", file=sys.stderr)
     return error.status
 
 

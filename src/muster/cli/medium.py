@@ -77,7 +77,9 @@ def read_text(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        return path.read_text("utf-8")
+        if path.exists() and not path.is_file():
+            raise UserError(f"{path} is not a file", hint="name a file")
+        return path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not text in UTF-8", hint="name another file") from error
     except OSError as error:

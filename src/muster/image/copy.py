@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from muster.errors import ExternalError, MediaError, cannot
-from muster.files import sync_folder
+from muster.files import follow_link, sync_folder
 from muster.frozen import dataclass
 from muster.image.overlay import Overlay, Piece, Pread
 
@@ -84,10 +84,12 @@ def write_stream(pread: Pread, size: int, target: Path, saving: Saving = PRIVATE
 @contextlib.contextmanager
 def _replacing(target: Path, size: int, saving: Saving) -> Iterator[int]:
     """A new file under a temporary name, which takes the target's name when all went well."""
-    path = target.resolve() if target.is_symlink() else target
+    is_link = target.is_symlink()
+    path = follow_link(target)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not is_link:
+            path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, saving.mode)
         try:
             try:
@@ -111,7 +113,10 @@ def _replacing(target: Path, size: int, saving: Saving) -> Iterator[int]:
 
 def check_space(target: Path, size: int) -> None:
     """Refuse to begin what does not fit."""
-    place = os.statvfs(target.resolve().parent)
+    try:
+        place = os.statvfs(follow_link(target).parent)
+    except OSError as error:
+        raise cannot("write", target, error) from error
     free = place.f_bavail * place.f_frsize
     if free < size:
         raise ExternalError(

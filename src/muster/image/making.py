@@ -21,6 +21,7 @@ from muster.files import back_up, lock_folder, remove_file, remove_leftovers, sa
 from muster.image.kept import find_secrets, load_secrets
 from muster.image.manner import Manner
 from muster.image.secrets import SiteSecrets, check_spec, dump_secrets, make_secrets, renew_tokens
+from muster.image.signature import load_signing_key
 from muster.model.pki import KeySpec
 from muster.model.site import Site
 
@@ -84,6 +85,8 @@ class Making:
 
         The secrets are kept before anything is made of them: a medium without them could not be made again.
         """
+        if self.manner.sign_key is not None:
+            load_signing_key(self.manner.sign_key)
         folder = next((name for name in names if self.path(name).is_dir()), None)
         if folder is not None:
             raise UserError(
@@ -105,7 +108,10 @@ class Making:
         save_state(self.directory, self.state)
 
     def _is_ours(self, name: str) -> bool:
+        """Images are products, also in a copy of the directory; a login that was changed is somebody's."""
         records = [record for record in self.state.media.values() if name in record.stamps]
+        if not name.startswith("auth/"):
+            return bool(records)
         return any(not record.has_changed(self.directory, name) for record in records)
 
     def save(self, name: str, data: bytes, *, mode: int = 0o600) -> None:

@@ -10,6 +10,8 @@ from muster.image.iso.volume import Volume
 
 KERNEL: Final = "images/pxeboot/vmlinuz"
 _HEAD: Final = 0x10010
+_MARKS: Final = {"images/cdboot.img": "s390x", "isolinux/isolinux.bin": "x86_64"}
+"""Files that only images of one architecture have."""
 _PE_MACHINES: Final = {0x8664: "x86_64", 0xAA64: "aarch64"}
 _ELF_MACHINES: Final = {21: "ppc64le", 22: "s390x", 62: "x86_64", 183: "aarch64"}
 
@@ -17,7 +19,8 @@ _ELF_MACHINES: Final = {21: "ppc64le", 22: "s390x", 62: "x86_64", 183: "aarch64"
 def find_architecture(volume: Volume) -> str | None:
     """The architecture of a live image, as RPM calls it; None when its kernel does not tell."""
     kernel = volume.find(KERNEL)
-    return parse_kernel(volume.read(kernel.offset, min(kernel.length, _HEAD))) if kernel else None
+    found = parse_kernel(volume.read(kernel.offset, min(kernel.length, _HEAD))) if kernel else None
+    return found or next((name for path, name in _MARKS.items() if volume.find(path)), None)
 
 
 def parse_kernel(head: bytes) -> str | None:

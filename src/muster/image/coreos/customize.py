@@ -101,6 +101,7 @@ def reset(volume: Volume) -> Overlay:
 
 def customize(volume: Volume, wanted: Customization) -> Overlay:
     """Give an image what is wanted, instead of whatever it was customized with before."""
+    _load_members(volume, load_layout(volume).ignition)
     clean = reset(volume)
     original = volume.view(clean)
     layout = load_layout(original)

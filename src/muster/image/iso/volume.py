@@ -98,7 +98,7 @@ class Volume:
     def open(cls, path: Path) -> Volume:
         """Open the image in a file or on a device; to be used with `with`."""
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise cannot("read", path, error) from error
 
