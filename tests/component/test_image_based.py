@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
+from muster.files import lock_folder
 from muster.image.coreos.customize import read_contents
 from muster.image.iso.volume import Volume
 from tests.component.live import Live
@@ -350,6 +351,20 @@ def test_a_damaged_state_is_that_row_s_problem(template: Path, tmp_path: Path) -
     assert result.status == 3
     assert "site00001/.muster_state.json was not written by this version of Muster" in result.err
     assert "2 unchanged, 1 failed" in result.out
+
+
+def test_a_site_that_another_muster_works_on_is_left_alone(template: Path, tmp_path: Path) -> None:
+    table = make_table(tmp_path / "sites.csv", 2)
+    fleet(template, table)
+    table.write_text(table.read_text("utf-8").replace(",r0", ",elsewhere"), "utf-8")
+    state = tmp_path / "sites/site00000/.muster_state.json"
+    before = state.read_bytes()
+    with lock_folder(tmp_path / "sites/site00000"):
+        result = fleet(template, table)
+    assert result.status == 3
+    assert "sites.csv:2: another muster is making something in" in result.err
+    assert state.read_bytes() == before
+    assert "1 updated, 1 unchanged" in fleet(template, table).out
 
 
 def test_files_of_somebody_else_are_not_replaced(template: Path, tmp_path: Path) -> None:

@@ -21,12 +21,12 @@ from muster.config.fleet.weave import Loom
 from muster.config.load import lenience
 from muster.config.report import as_json, render_problem
 from muster.config.resolve_image_based import resolve_configuration
-from muster.config.state import STATE_FILE, Record, State, load_state, render_state
+from muster.config.state import STATE_FILE, Record, State, render_state
 from muster.errors import ExternalError, UserError
 from muster.folders import Batch, put_files, start_batch
 from muster.frozen import dataclass
 from muster.image.image_based.media import CONFIG_ISO, build_config_media
-from muster.image.making import Making
+from muster.image.making import Making, start_making
 from muster.image.manner import Manner
 from muster.image.secrets import SiteSecrets, dump_secrets
 from muster.model.catalogue import Severity
@@ -104,8 +104,14 @@ class Fleet:
 
     def _make(self, line: int, name: str, order: Order) -> Outcome:
         directory = self.out / name
-        exists = directory.exists()
-        making = Making(directory, CONFIG_ISO, self.manner, load_state(directory) if exists else State())
+        if not directory.exists():
+            return self._settle(line, Making(directory, CONFIG_ISO, self.manner, State()), order, exists=False)
+        with start_making(directory, CONFIG_ISO, self.manner) as making:
+            return self._settle(line, making, order, exists=True)
+
+    def _settle(self, line: int, making: Making, order: Order, *, exists: bool) -> Outcome:
+        """Make what is not there as the row asks for; a folder that exists is locked by now."""
+        name = making.directory.name
         if making.is_current(self._inputs(order.cells)):
             return Outcome(line, name, Status.UNCHANGED)
         site, problems = self.checker.check(order.trees)
