@@ -440,6 +440,13 @@ def test_the_installation_iso(build_x86: Live, tmp_path: Path) -> None:
     assert "nothing has changed" in run(*CREATE, "image", "--dir", factory, *more).out
     (factory / "post.sh").write_text("#!/bin/sh\n")
     assert "made anew: post.sh" in run(*CREATE, "image", "--dir", factory, *more).out
+    assert "made anew: --sha256" in run(*CREATE, "image", "--dir", factory, *more, "--sha256").out
+    assert (factory / "rhcos-ibi.iso.sha256").exists()
+    key = tmp_path / "key.pem"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
+    result = run(*CREATE, "image", "--dir", factory, *more, "--sha256", "--sign-key", key)
+    assert "made anew: --sign-key" in result.out, result.err
+    assert "PRIVATE KEY" not in (factory / ".muster_state.json").read_text()
     assert "no base image is named" in run(*CREATE, "image", "--dir", factory).err
 
 

@@ -50,25 +50,31 @@ def image(
     site.require_files(run, ("image-based-installation-config.yaml",), hint)
     found = site.load_valid_site(run)
     plan = resolve_installation(found)
-    tree, replaced = installation_tree(plan, _post_script(run.directory))
+    post_script = _post_script(run.directory)
+    tree, replaced = installation_tree(plan, post_script)
     manner: Manner = more["manner"]
     name = IGNITION if more["ignition_only"] else ISO_NAME
     lines = [f"ignitionConfigOverride replaced {place}" for place in replaced]
     with start_making(run.directory, name, manner) as making:
-        inputs = digest_inputs(found, None, {"post.sh": _post_script(run.directory).decode("latin-1")})
+        given = {POST_SCRIPT: post_script.decode("latin-1")}
         if name == IGNITION:
-            _make_ignition(making, inputs, render_tree(tree))
+            _make_ignition(making, digest_inputs(found, None, given), render_tree(tree))
         else:
             with base_images.open_cache(base_image.cache_dir) as cache:
                 trusted = [plan.trust_bundle] if plan.trust_bundle else []
                 base = base_images.obtain(base_image, cache, trusted)
-                signer = read_text(manner.sign_key)
-                if not making.is_current({**inputs, "the base image": base.sha256, "--sign-key": signer}):
+                given |= {"the base image": base.sha256, **_papers(manner)}
+                if not making.is_current(digest_inputs(found, None, given)):
                     with Volume.open(base.path) as volume:
                         source = Source(base, volume, cache)
                         build_installation_image(making, source, plan, render_tree(tree), progress)
                     making.finish()
         tell(run, making, lines, replaced=list(replaced))
+
+
+def _papers(manner: Manner) -> dict[str, str]:
+    """What the flags say about the files beside the image."""
+    return {"--sign-key": read_text(manner.sign_key), "--sha256": str(manner.with_sha256)}
 
 
 def _make_ignition(making: Making, inputs: Mapping[str, str], data: bytes) -> None:
