@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+import stat
+import struct
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -81,3 +84,9 @@ def test_what_cannot_be_is_refused(files: dict[str, bytes], said: str) -> None:
 def test_labels_that_cannot_be(label: str) -> None:
     with pytest.raises(MediaError, match="cannot be the label"):
         render_iso({}, label=label, when=WHEN)
+
+
+def test_files_are_for_root_alone() -> None:
+    data = render_iso({"d/kubeconfig": b"secret", "a": b""}, label="L", when=WHEN)
+    modes = {struct.unpack("<I", mode)[0] for mode in re.findall(rb"PX\x24\x01(.{4})", data, re.DOTALL)}
+    assert modes == {stat.S_IFDIR | 0o700, stat.S_IFREG | 0o600}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes small ISO images that hold configuration: Rock Ridge names, no boot, the same bytes every time."""
+"""Makes small ISO images that hold configuration: Rock Ridge names, no boot, the same bytes every time.
+
+They hold secrets: whoever mounts one, its files are for root alone.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from muster.image.iso.records import IS_DIRECTORY, SECTOR
 _FIRST_SECTOR = 16
 _MAX_DEPTH = 8
 _MAX_NAME = 130
-_FOLDER_MODE = stat.S_IFDIR | 0o755
-_FILE_MODE = stat.S_IFREG | 0o644
+_FOLDER_MODE = stat.S_IFDIR | 0o700
+_FILE_MODE = stat.S_IFREG | 0o600
 _EXTENSION = (
     b"RRIP_1991A",
     b"THE ROCK RIDGE INTERCHANGE PROTOCOL PROVIDES SUPPORT FOR POSIX FILE SYSTEM SEMANTICS",
