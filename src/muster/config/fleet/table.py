@@ -22,7 +22,7 @@ from muster.config.fleet.paths import Path as Place
 from muster.errors import UserError, cannot
 from muster.model.catalogue import Severity
 from muster.model.problem import Place as Spot
-from muster.model.tree import Map, Node, Scalar, Sequence, Source, is_null, to_plain
+from muster.model.tree import Map, Node, Plain, Scalar, Sequence, Source, is_null
 
 MAX_BYTES: Final = 256 * 1024 * 1024
 _DELIMITERS: Final = ",;\t"
@@ -231,8 +231,17 @@ def _leaves(place: Place, node: Node) -> Iterator[tuple[str, Node]]:
 
 def canonical(cells: Mapping[str, Node]) -> str:
     """What a row says, as a text that is the same whatever the order of its columns."""
-    said = {
-        column: node.text if isinstance(node, Scalar) else json.dumps(to_plain(node), sort_keys=True)
-        for column, node in cells.items()
-    }
-    return json.dumps(said, sort_keys=True)
+    return json.dumps({column: _said(node) for column, node in cells.items()}, sort_keys=True)
+
+
+def _said(node: Node) -> Plain:
+    """A value with all that decides what it means: `"true"` is a text, and `true` is not."""
+    match node:
+        case Scalar():
+            return [node.text, node.plain]
+        case Sequence():
+            return [[_said(item) for item in node.items]]
+        case Map():
+            return {key: _said(child) for key, child in node.items.items()}
+        case _:
+            raise TypeError(node)

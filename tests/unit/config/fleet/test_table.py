@@ -156,3 +156,15 @@ def test_nested_values_stay_whole(tmp_path: Path) -> None:
     path.write_text("- image-based-config.networkConfig: {interfaces: []}\n")
     node = load_table(path).cells(0)["image-based-config.networkConfig"]
     assert isinstance(node, Map)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("true", '"true"'), ("{a: 1}", "{a: '1'}"), ("[a]", "'[\"a\"]'"), ("[a, b]", "[[a, b]]"), ("1.0", "1.00")],
+)
+def test_what_means_something_else_is_a_change(tmp_path: Path, one: str, other: str) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text(f"- {{b: {one}, a: x}}\n- {{b: {other}, a: x}}\n- {{a: x, b: {one}}}\n")
+    first, second, third = (canonical(load_table(path).cells(index)) for index in range(3))
+    assert first != second
+    assert first == third
