@@ -18,15 +18,16 @@ _RULE: Final = (
     f'SUBSYSTEM=="block", ENV{{ID_FS_LABEL}}=="{CONFIG_LABEL}", TAG+="systemd", '
     'ENV{SYSTEMD_WANTS}+="muster-config-image@%k.service"\n'
 )
+# The instance is the kernel's name as udev writes it, dm-0 for example: %I would make dm/0 of it.
 _UNIT: Final = """\
 [Unit]
-Description=Take a site's configuration from %I
+Description=Take a site's configuration from %i
 After=NetworkManager.service
 StartLimitIntervalSec=0
 
 [Service]
 Type=oneshot
-ExecStart=/usr/local/bin/muster-load-config /dev/%I
+ExecStart=/usr/local/bin/muster-load-config /dev/%i
 Restart=on-failure
 RestartSec=10
 """
