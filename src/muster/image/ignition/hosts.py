@@ -19,12 +19,17 @@ def hosts(plan: Plan, _credentials: Credentials) -> Config:
     """A folder per host, named as the host is, and found by its MAC addresses."""
     files = []
     for index, host in enumerate(plan.hosts):
-        folder = f"{_FOLDER}/{host.hostname or f'host-{index}'}"
+        folder = f"{_FOLDER}/{host.hostname or _nameless(index)}"
         files += [File(f"{folder}/{name}", text.encode(), PUBLIC) for name, text in _describe(host)]
     fencing = _fencing(plan)
     if fencing:
         files.append(File(f"{_FOLDER}/fencing-credentials.yaml", render_yaml(fencing).encode()))
     return Config(tuple(files))
+
+
+def _nameless(index: int) -> str:
+    """A folder that no host's name can take: those have no underscore."""
+    return f"_host-{index}"
 
 
 def _describe(host: HostPlan) -> Iterator[tuple[str, str]]:
