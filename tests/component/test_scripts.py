@@ -20,14 +20,20 @@ from tests.golden.test_examples import ROOT, resolve
 def machine(tmp_path: Path) -> Path:
     for folder in ("sys/class/net", "etc", "proc/sys/kernel"):
         (tmp_path / folder).mkdir(parents=True)
-    plug(tmp_path, "lo", "00:00:00:00:00:00")
+    plug(tmp_path, "lo", "00:00:00:00:00:00", real=False)
     return tmp_path
 
 
-def plug(machine: Path, name: str, mac: str) -> None:
+def plug(machine: Path, name: str, mac: str, *, real: bool = True, permanent: str = "") -> None:
+    """An interface: a card, or one that is made of others; a card in a bond has a permanent address."""
     card = machine / "sys/class/net" / name
     card.mkdir()
     (card / "address").write_text(f"{mac}\n")
+    if real:
+        (card / "device").mkdir()
+    if permanent:
+        (card / "bonding_slave").mkdir()
+        (card / "bonding_slave/perm_hwaddr").write_text(f"{permanent}\n")
 
 
 def put(machine: Path, files: tuple[File, ...]) -> None:
@@ -99,6 +105,38 @@ def test_swapped_names_come_out_right(machine: Path) -> None:
     assert found["eth0.nmconnection"] == "[connection]\ninterface-name=eth1\n"
     assert found["eth1.nmconnection"] == "[connection]\ninterface-name=eth0\n"
     assert found["v.nmconnection"] == "[vlan]\nparent=eth0\nid=7\n\n[ipv4]\nroute0=0.0.0.0/0,10.0.0.1,0\n"
+
+
+def plug_bond(machine: Path) -> None:
+    """bond0 with a VLAN on it and two cards in it, all with one address."""
+    plug(machine, "bond0", "02:00:00:00:00:01", real=False)
+    plug(machine, "bond0.7", "02:00:00:00:00:01", real=False)
+    plug(machine, "ens1", "02:00:00:00:00:01", permanent="02:00:00:00:00:01")
+    plug(machine, "ens2", "02:00:00:00:00:01", permanent="02:00:00:00:00:02")
+
+
+def test_cards_in_a_bond_are_known_by_their_own_addresses(machine: Path) -> None:
+    folder = machine / "etc/assisted/network/host0"
+    folder.mkdir(parents=True)
+    (folder / "mac_interface.ini").write_text("02:00:00:00:00:01=eth0\n02:00:00:00:00:02=eth1\n")
+    for name in ("eth0", "eth1"):
+        (folder / f"{name}.nmconnection").write_text(f"[connection]\ninterface-name={name}\nmaster=bond0\n")
+    plug_bond(machine)
+    start(machine, "network")
+    assert profiles(machine) == {
+        "eth0.nmconnection": "[connection]\ninterface-name=ens1\nmaster=bond0\n",
+        "eth1.nmconnection": "[connection]\ninterface-name=ens2\nmaster=bond0\n",
+    }
+
+
+def test_a_bond_does_not_name_a_host(machine: Path) -> None:
+    names = machine / "etc/assisted/hostnames"
+    names.mkdir(parents=True)
+    (names / "02:00:00:00:00:02").write_text("node-b\n")
+    plug(machine, "br0", "02:00:00:00:00:0a", real=False)
+    (names / "02:00:00:00:00:0a").write_text("node-a\n")
+    plug_bond(machine)
+    assert "this host is node-b" in start(machine, "hostname")
 
 
 def test_in_the_initrd_profiles_go_where_its_networkmanager_looks(machine: Path) -> None:

@@ -1,11 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Gives this host the name that the site has for any of its cards. MUSTER_ROOT stands for / in tests.
+# Only cards have a device; one in a bond has the address of the bond, and remembers its own.
 set -u
 root=${MUSTER_ROOT:-}
 for path in "$root"/sys/class/net/*; do
-    [ -r "$path/address" ] || continue
-    read -r mac <"$path/address" || continue
+    [ -e "$path/device" ] || continue
+    address=$path/bonding_slave/perm_hwaddr
+    [ -r "$address" ] || address=$path/address
+    [ -r "$address" ] && read -r mac <"$address" || continue
     file=$root/etc/assisted/hostnames/$(printf '%s' "$mac" | tr 'A-F' 'a-f')
     [ -r "$file" ] || continue
     read -r name <"$file" || continue

@@ -18,11 +18,14 @@ say() {
 
 lower() { printf '%s' "$1" | tr 'A-F' 'a-f'; }
 
-# cards: lines "MAC name" of this machine
+# cards: lines "MAC name" of this machine. Bonds, bridges and VLANs have the address of a card, but no device;
+# a card in a bond has that of the bond, and remembers its own.
 cards=$(
     for path in "$root"/sys/class/net/*; do
-        [ -r "$path/address" ] || continue
-        read -r mac <"$path/address" || continue
+        [ -e "$path/device" ] || continue
+        address=$path/bonding_slave/perm_hwaddr
+        [ -r "$address" ] || address=$path/address
+        [ -r "$address" ] && read -r mac <"$address" || continue
         [ "$mac" = 00:00:00:00:00:00 ] || [ -z "$mac" ] || printf '%s %s\n' "$(lower "$mac")" "${path##*/}"
     done
 )
