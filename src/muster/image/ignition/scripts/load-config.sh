@@ -51,7 +51,10 @@ mv "$stage/etc/assisted/rendezvous-host.env" "$stage/../rendezvous-host.env"
     (umask 022 && mkdir -p "$root/${file%/*}") && cp -p "$stage/$file" "$root/$file" || exit 1
 done || fail "cannot put the configuration in place"
 if [ -z "$root" ]; then
-    [ ! -r /etc/assisted/core/password.hash ] || usermod -p "$(cat /etc/assisted/core/password.hash)" core
+    if [ -s /etc/assisted/core/password.hash ]; then
+        # On stdin: arguments can be seen by everybody. An empty hash would be a login without a password.
+        printf 'core:%s\n' "$(cat /etc/assisted/core/password.hash)" | chpasswd -e || say "core has no password"
+    fi
     if [ -r /etc/assisted/core/authorized_keys ]; then
         install -d -m 700 -o core -g core ~core/.ssh
         install -m 600 -o core -g core /etc/assisted/core/authorized_keys ~core/.ssh/authorized_keys
