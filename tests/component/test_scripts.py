@@ -198,6 +198,49 @@ def test_a_configuration_medium_is_taken_once(machine: Path, tmp_path: Path) -> 
     assert (machine / "etc/chrony.conf").read_text() == "server a\n"
 
 
+def put_network(machine: Path, name: str) -> None:
+    """The static network that a generic medium brings, in place."""
+    folder = machine / "etc/assisted/network/host7"
+    folder.mkdir(parents=True)
+    (folder / "mac_interface.ini").write_text("02:00:00:00:00:01=eth0\n")
+    (folder / f"{name}.nmconnection").write_text("[connection]\ninterface-name=eth0\n")
+    plug(machine, "ens3", "02:00:00:00:00:01")
+    start(machine, "network")
+    own = machine / "etc/NetworkManager/system-connections/own.nmconnection"
+    own.write_text("[connection]\n")
+    assert sorted(profiles(machine)) == sorted([f"{name}.nmconnection", "own.nmconnection"])
+
+
+@pytest.mark.parametrize("initrd", [False, True])
+def test_the_network_of_a_site_replaces_that_of_the_generic_medium(
+    machine: Path, tmp_path: Path, initrd: bool
+) -> None:
+    put_network(machine, "old card")
+    if initrd:
+        (machine / "etc/initrd-release").touch()
+        start(machine, "network")
+        (machine / "etc/initrd-release").unlink()
+        assert (machine / "run/NetworkManager/system-connections/old card.nmconnection").exists()
+    network = "etc/assisted/network/host0"
+    site = {
+        f"{network}/mac_interface.ini": "02:00:00:00:00:01=eno1\n",
+        f"{network}/eno1.nmconnection": "[connection]\ninterface-name=eno1\n",
+    }
+    start(machine, "load-config", str(pack(tmp_path / "one", SITE | site)))
+    assert sorted(profiles(machine)) == ["own.nmconnection"]
+    assert not list((machine / "run").rglob("*.nmconnection"))
+    assert [path.name for path in (machine / "etc/assisted/network").iterdir()] == ["host0"]
+    start(machine, "network")
+    assert profiles(machine)["eno1.nmconnection"] == "[connection]\ninterface-name=ens3\n"
+
+
+def test_a_site_without_a_network_leaves_that_of_the_generic_medium(machine: Path, tmp_path: Path) -> None:
+    put_network(machine, "eth0")
+    start(machine, "load-config", str(pack(tmp_path / "one", SITE)))
+    assert sorted(profiles(machine)) == ["eth0.nmconnection", "own.nmconnection"]
+    assert (machine / "etc/assisted/network/host7").exists()
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [

@@ -20,6 +20,18 @@ fail() {
     exit 1
 }
 
+# Takes back the network that a generic medium brought, which network.sh has noted.
+forget_network() {
+    installed=$root/run/muster/network.installed
+    if [ -r "$installed" ]; then
+        while IFS= read -r profile; do
+            rm -f "$root$profile" || return 1
+        done <"$installed"
+        rm -f "$installed"
+    fi
+    rm -rf "$root/etc/assisted/network"
+}
+
 if [ -e "$root/etc/assisted/rendezvous-host.env" ]; then
     printf 'muster: this host has its configuration already; %s is left alone\n' "$device" >&2
     exit 0
@@ -45,6 +57,11 @@ if [ -e "$own" ] && [ -e "$wanted" ] && ! cmp -s "$own" "$wanted"; then
     fail "the configuration on $device is for another release than this medium; make both for the same one"
 fi
 
+# A site without a static network leaves the host that of the generic medium.
+if [ -d "$stage/etc/assisted/network" ]; then
+    forget_network || fail "cannot remove the network of the generic medium"
+fi
+
 # The name of the rendezvous host comes last: it releases everything that waits for a configuration.
 mv "$stage/etc/assisted/rendezvous-host.env" "$stage/../rendezvous-host.env"
 (cd "$stage" && find . -type f) | while IFS= read -r file; do
@@ -60,7 +77,7 @@ if [ -z "$root" ]; then
         install -m 600 -o core -g core /etc/assisted/core/authorized_keys ~core/.ssh/authorized_keys
     fi
     /usr/local/bin/muster-hostname
-    if [ -d /etc/assisted/network ]; then
+    if [ -d "$stage/etc/assisted/network" ]; then
         /usr/local/bin/muster-network
         nmcli connection reload
         for profile in /etc/NetworkManager/system-connections/*.nmconnection; do

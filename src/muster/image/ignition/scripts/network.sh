@@ -8,6 +8,8 @@ root=${MUSTER_ROOT:-}
 sites=$root/etc/assisted/network
 target=$root/etc/NetworkManager/system-connections
 [ -e "$root/etc/initrd-release" ] && target=$root/run/NetworkManager/system-connections
+# The profiles that were installed, also those of the initrd: load-config.sh takes them back.
+installed=$root/run/muster/network.installed
 
 # A line for the journal, for the console, and above the login prompt.
 say() {
@@ -55,6 +57,7 @@ real_name() {
 
 # install_profile FILE: every line is read once, so cards whose names are swapped come out right
 install_profile() {
+    printf '%s\n' "${target#"$root"}/${1##*/}" >>"$installed"
     temporary=$target/.${1##*/}
     (umask 077 && while IFS= read -r line || [ -n "$line" ]; do
         case $line in
@@ -82,7 +85,7 @@ if [ -z "$chosen" ]; then
     exit 0
 fi
 names=$(names_in "$chosen")
-mkdir -p "$target"
+mkdir -p "$target" "${installed%/*}"
 for profile in "$chosen"/*.nmconnection; do
     [ -r "$profile" ] || continue
     install_profile "$profile" || say "cannot write the profile ${profile##*/}"
