@@ -193,6 +193,8 @@ def test_a_configuration_medium_is_taken_once(machine: Path, tmp_path: Path) -> 
     assert (machine / "etc/assisted/rendezvous-host.env").read_text() == SITE[
         "etc/assisted/rendezvous-host.env"
     ]
+    assert [path.name for path in (machine / "etc/assisted").iterdir()] == ["rendezvous-host.env"]
+    assert [path.name for path in (machine / "run/muster").iterdir()] == ["config-image"]
     other = pack(tmp_path / "two", {**SITE, "etc/chrony.conf": "server b\n"})
     assert "has its configuration already" in start(machine, "load-config", str(other))
     assert (machine / "etc/chrony.conf").read_text() == "server a\n"

@@ -7,6 +7,7 @@ root=${MUSTER_ROOT:-}
 device=$1
 mount=$root/run/muster/config-image
 stage=$root/run/muster/config
+waiting=$root/run/muster/rendezvous-host.env
 screen=$root/etc/issue.d/60-muster-config-image.issue
 
 say() {
@@ -18,6 +19,11 @@ say() {
 fail() {
     say "$*"
     exit 1
+}
+
+# apply PROGRAM ARGUMENT...: lets what was copied take effect, if this system has the program
+apply() {
+    ! command -v "$1" >/dev/null || "$@" || say "failed: $*"
 }
 
 # Takes back the network that a generic medium brought, which network.sh has noted.
@@ -63,7 +69,7 @@ if [ -d "$stage/etc/assisted/network" ]; then
 fi
 
 # The name of the rendezvous host comes last: it releases everything that waits for a configuration.
-mv "$stage/etc/assisted/rendezvous-host.env" "$stage/../rendezvous-host.env"
+mv "$stage/etc/assisted/rendezvous-host.env" "$waiting"
 (cd "$stage" && find . -type f) | while IFS= read -r file; do
     (umask 022 && mkdir -p "$root/${file%/*}") && cp -p "$stage/$file" "$root/$file" || exit 1
 done || fail "cannot put the configuration in place"
@@ -76,6 +82,9 @@ if [ -z "$root" ]; then
         install -d -m 700 -o core -g core ~core/.ssh
         install -m 600 -o core -g core /etc/assisted/core/authorized_keys ~core/.ssh/authorized_keys
     fi
+    apply update-ca-trust
+    apply systemctl daemon-reexec
+    apply systemctl try-restart chronyd
     /usr/local/bin/muster-hostname
     if [ -d "$stage/etc/assisted/network" ]; then
         /usr/local/bin/muster-network
@@ -85,8 +94,10 @@ if [ -z "$root" ]; then
         done
     fi
 fi
+# Renamed within its folder, so that those who wait for it find all of it.
+fresh=$root/etc/assisted/.rendezvous-host.env.part
 (umask 022 && mkdir -p "$root/etc/assisted") &&
-    mv "$stage/../rendezvous-host.env" "$root/etc/assisted/rendezvous-host.env" ||
+    cp -p "$waiting" "$fresh" && mv "$fresh" "${fresh%/*}/rendezvous-host.env" ||
     fail "cannot put the configuration in place"
-rm -rf "$stage"
+rm -rf "$stage" "$waiting"
 say "this host has taken its configuration from $device"
