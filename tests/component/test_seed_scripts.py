@@ -4,12 +4,20 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from muster.config.check import check_folder
+from muster.config.document.folder import Directory
+from muster.config.resolve_image_based import resolve_installation
 from muster.image.ignition.scripts import load_script
+from muster.image.image_based.installation import build_installation_ignition
+from muster.model.site import Environment
+from tests.fleets import EXAMPLE
 
 
 class Machine:
@@ -85,6 +93,20 @@ def test_a_registry_that_never_answers_is_given_up(machine: Machine) -> None:
     assert "systemctl restart" in last
 
 
+def test_a_registry_that_hangs_is_given_up(machine: Machine) -> None:
+    machine.add("podman", '[ "$1" != create ] || exec sleep 60')
+    assert machine.run("restore-seed", **SEED, TRIES="2", FETCH_S="0.2") == 1
+    assert "try 2 of 2" in machine.said
+    assert "cannot be fetched" in machine.said.splitlines()[-1]
+
+
+def test_all_tries_together_have_an_end(machine: Machine) -> None:
+    machine.add("podman", '[ "$1" != create ]')
+    assert machine.run("restore-seed", **SEED, TRIES="9", ALL_TRIES_S="0") == 1
+    assert "try 2" not in machine.said
+    assert "cannot be fetched" in machine.said.splitlines()[-1]
+
+
 def test_a_copy_that_fails_is_told(machine: Machine) -> None:
     machine.add("podman", "exit 0")
     machine.add("lca-cli", "exit 7")
@@ -99,6 +121,21 @@ def test_the_network_is_tried_again(machine: Machine) -> None:
     machine.add("nmstatectl", "exit 1")
     assert machine.run("apply-network") == 1
     assert "was NOT applied" in machine.said
+
+
+def test_a_network_that_hangs_is_given_up_before_systemd_does(machine: Machine) -> None:
+    machine.add("nmstatectl", "exec sleep 60")
+    assert machine.run("apply-network", TRIES="2", APPLY_S="0.2") == 1
+    assert "was NOT applied" in machine.said
+    script = load_script("apply-network").decode()
+    numbers = re.findall(r"^\w+=(?:\$\{\w+:-)?(\d+)\}?$", script, re.MULTILINE)
+    tries, pause_s, apply_s, kill_s = map(int, numbers)
+    site, _ = check_folder(Directory(EXAMPLE.parent / "image-based-installation"), Environment())
+    plan = replace(resolve_installation(site), network={"interfaces": []})
+    units = {unit.name: unit.contents for unit in build_installation_ignition(plan).units}
+    limit = re.search(r"^TimeoutStartSec=(\d+)$", units["network-config.service"], re.MULTILINE)
+    assert limit is not None
+    assert tries * (apply_s + kill_s + pause_s) < int(limit[1])
 
 
 def test_what_is_said_stands_above_the_login_prompt(machine: Machine, tmp_path: Path) -> None:

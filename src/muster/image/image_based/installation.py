@@ -55,7 +55,7 @@ Before=network-online.target install-rhcos-and-restore-seed.service
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-TimeoutStartSec=180
+TimeoutStartSec=1200
 ExecStart={_APPLY_NETWORK}
 
 [Install]

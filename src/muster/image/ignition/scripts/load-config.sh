@@ -76,7 +76,8 @@ done || fail "cannot put the configuration in place"
 if [ -z "$root" ]; then
     if [ -s /etc/assisted/core/password.hash ]; then
         # On stdin: arguments can be seen by everybody. An empty hash would be a login without a password.
-        printf 'core:%s\n' "$(cat /etc/assisted/core/password.hash)" | chpasswd -e || say "core has no password"
+        printf 'core:%s\n' "$(cat /etc/assisted/core/password.hash)" | chpasswd -e ||
+            say "the password of core cannot be set"
     fi
     if [ -r /etc/assisted/core/authorized_keys ]; then
         install -d -m 700 -o core -g core ~core/.ssh

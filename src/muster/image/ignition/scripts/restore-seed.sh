@@ -6,6 +6,8 @@ set -euo pipefail
 say=${SAY:-/usr/local/bin/muster-say}
 tries=${TRIES:-90}
 pause_s=${PAUSE_S:-10}
+fetch_s=${FETCH_S:-3600}
+all_tries_s=${ALL_TRIES_S:-14400}
 lca=${LCA_CLI:-/usr/local/bin/lca-cli}
 again="log in and run: systemctl restart install-rhcos-and-restore-seed"
 
@@ -18,13 +20,14 @@ on_exit() {
 }
 trap on_exit EXIT
 
-podman rm --force --ignore lca-cli > /dev/null
 for ((try = 1; ; try++)); do
+    podman rm --force --ignore lca-cli > /dev/null
     "$say" "Fetching the seed image $SEED_IMAGE (try $try of $tries)"
-    if podman create --authfile "$PULL_SECRET_FILE" --name lca-cli "$SEED_IMAGE" lca-cli; then
+    if timeout -k 30 "$fetch_s" \
+        podman create --authfile "$PULL_SECRET_FILE" --name lca-cli "$SEED_IMAGE" lca-cli; then
         break
     fi
-    if [ "$try" -ge "$tries" ]; then
+    if [ "$try" -ge "$tries" ] || [ "$SECONDS" -ge "$all_tries_s" ]; then
         "$say" "The seed image $SEED_IMAGE cannot be fetched:" \
             "check network, DNS, proxy, mirror and pull secret; then $again"
         trap - EXIT
