@@ -105,7 +105,8 @@ class Fleet:
     def _make(self, line: int, name: str, order: Order) -> Outcome:
         directory = self.out / name
         if not directory.exists():
-            return self._settle(line, Making(directory, CONFIG_ISO, self.manner, State()), order, exists=False)
+            fresh = Making(directory, CONFIG_ISO, self.manner, State())
+            return self._settle(line, fresh, order, exists=False)
         with start_making(directory, CONFIG_ISO, self.manner) as making:
             return self._settle(line, making, order, exists=True)
 

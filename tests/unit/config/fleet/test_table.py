@@ -160,7 +160,13 @@ def test_nested_values_stay_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("true", '"true"'), ("{a: 1}", "{a: '1'}"), ("[a]", "'[\"a\"]'"), ("[a, b]", "[[a, b]]"), ("1.0", "1.00")],
+    [
+        ("true", '"true"'),
+        ("{a: 1}", "{a: '1'}"),
+        ("[a]", "'[\"a\"]'"),
+        ("[a, b]", "[[a, b]]"),
+        ("1.0", "1.00"),
+    ],
 )
 def test_what_means_something_else_is_a_change(tmp_path: Path, one: str, other: str) -> None:
     path = tmp_path / "t.yaml"
