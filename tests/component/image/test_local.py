@@ -228,3 +228,14 @@ def test_prune(web: Web, obtain: Obtain, cache: Cache) -> None:
     assert run("cache", "prune", "--older-than", "0s", *place, stdin="y\n").status == 0
     assert not path.exists()
     assert not list(cache.root.glob("urls/*"))
+
+
+@pytest.mark.parametrize("verb", [("verify",), ("prune", "--all", "--yes"), ("list",)])
+def test_a_directory_that_is_no_cache_is_left_alone(tmp_path: Path, verb: tuple[str, ...]) -> None:
+    precious = tmp_path / "lib/images/windows.iso"
+    precious.parent.mkdir(parents=True)
+    precious.write_bytes(ISO)
+    done = run("cache", *verb, "--cache-dir", tmp_path / "lib")
+    assert done.status == 1
+    assert "is not a cache of Muster" in done.err
+    assert precious.read_bytes() == ISO

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the cache holds: to list it, to verify it, and to remove what is not used any more."""
+"""What the cache holds: to list it, to verify it, and to remove what is not used any more.
+
+Only names that Muster itself gives are seen, in a directory that it marked: everything else is of others.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -11,17 +15,26 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from muster.errors import ExternalError
+from muster.errors import ExternalError, UserError
 from muster.frozen import dataclass
 from muster.image.cache.hashes import hash_file
 from muster.image.cache.lock import Lock, find_free_lock
 from muster.image.cache.places import cannot_keep
 from muster.image.cache.records import ImageRecord, PartRecord, UrlRecord, find_record, find_time
-from muster.image.cache.store import Cache
+from muster.image.cache.store import TAG, TAG_FILE, Cache
 from muster.image.progress import Progress
 
 _IN_FLIGHT: Final = timedelta(hours=1)
 """How long a temporary name may belong to somebody who is just writing it."""
+_KEY: Final = "[0-9a-f]{32}"
+_SHA256: Final = "[0-9a-f]{64}"
+_IMAGE: Final = re.compile(rf"{_SHA256}\.iso")
+_PARTIAL: Final = re.compile(rf"{_KEY}\.part")
+_DERIVED: Final = re.compile(_SHA256)
+_RECORD: Final = re.compile(rf"{_KEY}\.json")
+_LOCK: Final = re.compile(rf"(?:url-{_KEY}|image-{_SHA256})\.lock")
+_TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{8}\.part")
+_WITH_TEMPORARIES: Final = ("images", "urls", "parts", "hashes")
 
 
 class Kind(StrEnum):
@@ -58,19 +71,38 @@ class Verdict(StrEnum):
 
 def find_items(cache: Cache) -> list[Item]:
     """Everything that takes room, the most recently used first."""
+    _check_ours(cache)
     found = [*_images(cache), *_partials(cache), *_derived(cache)]
     return sorted(found, key=lambda item: (item.used_at, item.key), reverse=True)
 
 
+def _check_ours(cache: Cache) -> None:
+    """Refuse a directory that holds something and is not marked as ours; others write such tags, too."""
+    try:
+        if not any(cache.root.iterdir()):
+            return
+    except OSError:
+        return  # What cannot be listed cannot be emptied, either.
+    try:
+        tag = (cache.root / TAG_FILE).read_bytes()
+    except OSError:
+        tag = b""
+    if not tag.startswith(TAG.partition(b"\n")[0]) or b"Muster" not in tag:
+        raise UserError(
+            f"{cache.root} is not a cache of Muster: it has no {TAG_FILE} of it",
+            hint="name the directory that Muster keeps its images in with --cache-dir or MUSTER_CACHE",
+        )
+
+
 def _images(cache: Cache) -> Iterator[Item]:
-    for path in _files(cache.root / "images", ".iso"):
+    for path in _files(cache.root / "images", _IMAGE):
         record = find_record(path.with_suffix(".json"), ImageRecord) or ImageRecord()
         used = find_time(record.used_at) or _changed(path)
         yield Item(Kind.IMAGE, path.stem, path, _size(path), record.origins, used)
 
 
 def _partials(cache: Cache) -> Iterator[Item]:
-    for path in _files(cache.root / "parts", ".part"):
+    for path in _files(cache.root / "parts", _PARTIAL):
         record = find_record(path.with_suffix(".json"), PartRecord) or PartRecord()
         size = _size(path) + _size(path.with_suffix(".unpacked"))
         origins = (record.url,) if record.url else ()
@@ -79,19 +111,29 @@ def _partials(cache: Cache) -> Iterator[Item]:
 
 def _derived(cache: Cache) -> Iterator[Item]:
     """By the image that it was made from, which may be a local file that the cache does not hold."""
-    for folder in _files(cache.root / "leaves", ""):
+    for folder in _leaves(cache):
         files = [path for path in folder.rglob("*") if path.is_file()]
         used = max(map(_changed, [folder, *files]))
         names = tuple(sorted(path.name for path in files))
         yield Item(Kind.DERIVED, folder.name, folder, sum(map(_size, files)), names, used)
 
 
-def _files(folder: Path, suffix: str) -> list[Path]:
+def _leaves(cache: Cache) -> list[Path]:
+    return [
+        path for path in _named(cache.root / "leaves", _DERIVED) if path.is_dir() and not path.is_symlink()
+    ]
+
+
+def _files(folder: Path, form: re.Pattern[str]) -> list[Path]:
+    return [path for path in _named(folder, form) if path.is_file()]
+
+
+def _named(folder: Path, form: re.Pattern[str]) -> list[Path]:
     try:
         names = sorted(folder.iterdir())
     except OSError:
         return []
-    return [path for path in names if path.name.endswith(suffix) and not path.name.startswith(".")]
+    return [path for path in names if form.fullmatch(path.name)]
 
 
 def _size(path: Path) -> int:
@@ -162,7 +204,7 @@ def _remove(item: Item) -> None:
 
 
 def _forget_urls(cache: Cache, sha256: str) -> None:
-    for path in _files(cache.root / "urls", ".json"):
+    for path in _files(cache.root / "urls", _RECORD):
         record = find_record(path, UrlRecord)
         if record is None or record.sha256 == sha256:
             with contextlib.suppress(OSError):
@@ -171,14 +213,16 @@ def _forget_urls(cache: Cache, sha256: str) -> None:
 
 def sweep(cache: Cache, now: datetime, older_than: timedelta | None) -> int:
     """Remove small files that nothing needs: old hashes, locks, and what crashes left; tell how many."""
+    _check_ours(cache)
     count = 0
-    for path in _files(cache.root / "hashes", ".json"):
+    for path in _files(cache.root / "hashes", _RECORD):
         if older_than is None or now - _changed(path) >= older_than:
             count += _unlink(path)
-    for path in cache.root.rglob(".*.part"):
-        if now - _changed(path) >= _IN_FLIGHT:
-            count += _unlink(path)
-    for path in _files(cache.root / "locks", ".lock"):
+    for folder in (*(cache.root / name for name in _WITH_TEMPORARIES), *_leaves(cache)):
+        for path in _files(folder, _TEMPORARY):
+            if now - _changed(path) >= _IN_FLIGHT:
+                count += _unlink(path)
+    for path in _files(cache.root / "locks", _LOCK):
         if older_than is None or now - _changed(path) >= older_than:
             count += _unlock(path)
     return count

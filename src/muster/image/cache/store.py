@@ -33,7 +33,8 @@ from muster.image.progress import Progress
 from muster.image.units import render_size
 
 _logger: Final = logging.getLogger(__name__)
-_TAG: Final = (
+TAG_FILE: Final = "CACHEDIR.TAG"
+TAG: Final = (
     b"Signature: 8a477f597d28d172789f06886806bc55\n# What Muster keeps between runs; it may be deleted.\n"
 )
 _WAY_OUT: Final = "name a writable directory with --cache-dir or MUSTER_CACHE"
@@ -90,8 +91,8 @@ class Cache:
             # Asks for the file system, too: root may write to any directory, but not to a read-only disk.
             if not os.access(self.root, os.W_OK | os.X_OK):
                 return f"{self.root} is read-only"
-            if not (self.root / "CACHEDIR.TAG").exists():
-                save_file(self.root / "CACHEDIR.TAG", _TAG)
+            if not (self.root / TAG_FILE).exists():
+                save_file(self.root / TAG_FILE, TAG)
         except ExternalError as error:
             return error.message
         except OSError as error:
