@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import NoReturn
@@ -45,6 +46,12 @@ def test_records(tmp_path: Path) -> None:
     record = ImageRecord("ab", 5, ("x", "y"), used_at="2026-01-05T10:00:00+00:00")
     save_record(path, record)
     assert find_record(path, ImageRecord) == record
+
+
+def test_records_of_paths_that_are_not_utf8(tmp_path: Path) -> None:
+    record = HashRecord(path=os.fsdecode(b"/srv/b\xe4se.iso"))
+    save_record(tmp_path / "record.json", record)
+    assert find_record(tmp_path / "record.json", HashRecord) == record
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def find_record(path: Path, kind: type[R]) -> R | None:
 
 def save_record(path: Path, record: ImageRecord | UrlRecord | PartRecord | HashRecord) -> None:
     """Write a record as a whole."""
-    save_file(path, json.dumps(asdict(record), indent=2, ensure_ascii=False).encode() + b"\n")
+    save_file(path, json.dumps(asdict(record), indent=2).encode() + b"\n")
 
 
 def render_time(moment: datetime) -> str:
