@@ -16,7 +16,7 @@ from muster.image.checksum import SIGNATURE_SUFFIX, SUFFIX, parse_checksum
 from muster.image.ignition.merge import list_entries
 from muster.image.iso.volume import Volume
 from muster.image.progress import by_total
-from muster.image.reading import Reading, read_medium
+from muster.image.reading import Reading, read_medium, text_of
 from muster.image.signature import is_signed_by, load_public_key
 from muster.image.units import render_size
 from muster.image.verity import hash_leaves
@@ -49,7 +49,7 @@ def inspect(medium: Path, output_format: str, *, show: str | None) -> None:
     if show is not None:
         click.echo(_masked(reading, show), nl=False)
     elif as_json:
-        click.echo(json.dumps(_facts(reading), indent=2, ensure_ascii=False))
+        _echo_json(_facts(reading))
     else:
         click.echo("\n".join(_lines(medium, reading)))
 
@@ -77,13 +77,13 @@ def _facts(reading: Reading) -> dict[str, Any]:
             {"path": file.path, "mode": f"{file.mode:04o}", "size": len(file.data)} for file in reading.files
         ],
         "units": [
-            {"name": unit.get("name"), "enabled": bool(unit.get("enabled"))}
+            {"name": text_of(unit, "name"), "enabled": bool(unit.get("enabled"))}
             for unit in list_entries(tree, "systemd", "units")
         ],
         "users": [
             {
-                "name": user.get("name"),
-                "sshKeys": len(user.get("sshAuthorizedKeys") or ()),
+                "name": text_of(user, "name"),
+                "sshKeys": _count(user.get("sshAuthorizedKeys")),
                 "password": bool(user.get("passwordHash")),
             }
             for user in list_entries(tree, "passwd", "users")
@@ -103,6 +103,16 @@ def _facts(reading: Reading) -> dict[str, Any]:
     return facts
 
 
+def _count(entries: Any) -> int:
+    return len(entries) if isinstance(entries, list) else 0
+
+
+def _echo_json(body: Any) -> None:
+    """Print JSON; names on a medium may hold halves of characters, which only an escape can stand for."""
+    text = json.dumps(body, indent=2, ensure_ascii=False)
+    click.echo(text.encode("utf-8", "backslashreplace").decode())
+
+
 def _lines(medium: Path, reading: Reading) -> list[str]:
     facts = _facts(reading)
     made = facts["madeFor"]
@@ -113,7 +123,7 @@ def _lines(medium: Path, reading: Reading) -> list[str]:
     if made:
         lines += [
             f"made by  {made.get('madeBy')}",
-            f"made for {made.get('cluster')}: {', '.join(made.get('hosts') or ['any host'])}",
+            f"made for {made.get('cluster')}: {_hosts(made)}",
             f"meet at  {made.get('rendezvousIP') or 'not known yet'}",
         ]
     if reading.live is not None:
@@ -133,6 +143,11 @@ def _lines(medium: Path, reading: Reading) -> list[str]:
     return [printable(line) for line in lines]
 
 
+def _hosts(made: dict[str, Any]) -> str:
+    hosts = made.get("hosts")
+    return ", ".join(hosts) if hosts and isinstance(hosts, list) else "any host"
+
+
 def _user_line(user: dict[str, Any]) -> str:
     keys = f"{user['sshKeys']} SSH key{'' if user['sshKeys'] == 1 else 's'}"
     return f"user     {user['name']}: {keys}, {'a' if user['password'] else 'no'} password"
@@ -147,7 +162,7 @@ def audit(medium: Path, output_format: str) -> None:
     found = find_secrets(read_medium(medium).texts())
     if as_json:
         body = [{"place": each.place, "kind": each.kind, "detail": each.detail} for each in found]
-        click.echo(json.dumps({"secrets": body}, indent=2, ensure_ascii=False))
+        _echo_json({"secrets": body})
         return
     width = max((len(each.kind) for each in found), default=0)
     for each in found:
@@ -217,10 +232,10 @@ def verify(
     is_good = all(good for good, _ in findings)
     if as_json:
         body = {"medium": str(medium), "good": is_good, "findings": [text for _, text in findings]}
-        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
+        _echo_json(body)
     else:
         for good, text in findings:
-            click.echo(f"{'good' if good else 'BAD'}: {text}")
+            click.echo(printable(f"{'good' if good else 'BAD'}: {text}"))
     return ExitStatus.OK if is_good else ExitStatus.FAILED
 
 

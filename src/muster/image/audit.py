@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import yaml
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -24,7 +25,21 @@ _PRIVATE_KEY: Final = re.compile(
 _TOKEN: Final = re.compile(r"\beyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]+")
 _HASH: Final = re.compile(r"\$(2[abxy]|5|6|7|y|gy|argon2id)\$[\w./$=,+-]{20,}")
 _LOGIN: Final = re.compile(r"\b\w+://[^/@\s:'\"]+:[^/@\s'\"]+@([\w.\[\]:-]+)")
+_DEEPEST: Final = 200
+"""No document of a medium is nested deeper; libyaml would run out of stack long before it said so."""
 _KEYFILE: Final = re.compile(r"^([\w.-]*(?:psk|password|passphrase|cak)[\w.-]*)=(?=\S)", re.M | re.I)
+
+
+_UNREADABLE: Final = (
+    yaml.YAMLError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What PyYAML raises for a value that is not what its tag says: `!!bool maybe` is a KeyError."""
 
 
 @dataclass(frozen=True, order=True)
@@ -53,43 +68,68 @@ def _find(place: str, text: str) -> Iterator[Secret]:
     for match in _KEYFILE.finditer(text):
         yield Secret(place, "network password", match[1])
     for document in _documents(text):
-        yield from _walk(place, document, "", set())
+        yield from _walk(place, document)
 
 
 def _documents(text: str) -> Iterator[Any]:
     """The text as YAML, of which JSON is a part, if it is a mapping in one of them."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        found = list(yaml.load_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-    except (yaml.YAMLError, ValueError, RecursionError):
+        found = [] if _is_deep(yaml.parse(text, Loader=loader)) else list(yaml.load_all(text, Loader=loader))
+    except _UNREADABLE:
         return
     yield from (document for document in found if isinstance(document, dict))
 
 
-def _walk(place: str, value: Any, path: str, seen: set[int]) -> Iterator[Secret]:
-    """The secrets below a value. Aliases may repeat a value any number of times; it is looked at once."""
-    if id(value) in seen:
-        return
-    seen.add(id(value))
+def _is_deep(events: Iterator[yaml.Event]) -> bool:
+    depth = 0
+    for event in events:
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
+def _walk(place: str, document: Any) -> Iterator[Secret]:
+    """The secrets in a document. Aliases may repeat a value any number of times; it is looked at once."""
+    seen: dict[int, Any] = {}  # With the values, so that none of these numbers is given away again.
+    waiting: list[tuple[str, Any]] = [("", document)]
+    while waiting:
+        path, value = waiting.pop()
+        inner = _json_in(value)
+        value = value if inner is None else inner
+        if isinstance(value, dict | list):
+            if id(value) not in seen:
+                seen[id(value)] = value
+                yield from _logins(place, value)
+                waiting += _entries(value, path)
+        elif isinstance(value, str) and value and _is_password(path.rpartition(".")[2], value):
+            yield Secret(place, "password", path)
+
+
+def _logins(place: str, value: dict[Any, Any] | list[Any]) -> Iterator[Secret]:
+    auths = value.get("auths") if isinstance(value, dict) else None
+    if isinstance(auths, dict):
+        yield from (Secret(place, "registry login", f"for {_name_of(host)}") for host in auths)
+
+
+def _entries(value: dict[Any, Any] | list[Any], path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, list):
-        for index, entry in enumerate(value):
-            yield from _walk_entry(place, entry, f"{path}[{index}]", seen)
-    elif isinstance(value, dict):
-        if isinstance(value.get("auths"), dict):
-            yield from (Secret(place, "registry login", f"for {host}") for host in value["auths"])
-            value = {key: entry for key, entry in value.items() if key != "auths"}
-        for key, entry in value.items():
-            yield from _walk_entry(place, entry, f"{path}.{key}" if path else str(key), seen)
+        yield from ((f"{path}[{index}]", entry) for index, entry in enumerate(value))
+        return
+    for key, entry in value.items():
+        if key != "auths" or not isinstance(entry, dict):
+            yield f"{path}.{_name_of(key)}" if path else _name_of(key), entry
 
 
-def _walk_entry(place: str, entry: Any, path: str, seen: set[int]) -> Iterator[Secret]:
-    inner = _json_in(entry)
-    key = path.rpartition(".")[2]
-    if inner is not None:
-        yield from _walk(place, inner, path, set())
-    elif isinstance(entry, dict | list):
-        yield from _walk(place, entry, path, seen)
-    elif isinstance(entry, str) and entry and is_secret_key(key) and not _is_known(entry):
-        yield Secret(place, "password", path)
+def _name_of(key: Any) -> str:
+    try:
+        return str(key)
+    except ValueError:
+        return "a number"  # Of more digits than Python writes.
 
 
 def _json_in(entry: Any) -> Any:
@@ -112,15 +152,15 @@ def _decoded(text: str) -> str:
         return ""
 
 
-def _is_known(text: str) -> bool:
-    """Whether a value is found by how it looks."""
-    return any(pattern.search(text) for pattern in (_PRIVATE_KEY, _TOKEN, _HASH))
+def _is_password(key: str, text: str) -> bool:
+    """Whether a value is secret by its key; what is found by how it looks was told already."""
+    return is_secret_key(key) and not any(pattern.search(text) for pattern in (_PRIVATE_KEY, _TOKEN, _HASH))
 
 
 def _describe_key(pem: str) -> str:
     try:
         key = load_pem_private_key(pem.encode(), password=None)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, UnsupportedAlgorithm):
         return "encrypted, or of an unknown kind"
     if isinstance(key, rsa.RSAPrivateKey):
         return f"RSA {key.key_size}"
@@ -132,7 +172,7 @@ def _describe_key(pem: str) -> str:
 def _describe_token(claims: str) -> str:
     try:
         body = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError, RecursionError):
         return ""
     if not isinstance(body, dict):
         return ""
@@ -140,4 +180,7 @@ def _describe_token(claims: str) -> str:
     expires = body.get("exp")
     if not isinstance(expires, int | float):
         return f"{role}never expires"
-    return f"{role}valid until {datetime.fromtimestamp(expires, UTC):%Y-%m-%d %H:%M} UTC"
+    try:
+        return f"{role}valid until {datetime.fromtimestamp(expires, UTC):%Y-%m-%d %H:%M} UTC"
+    except (OverflowError, OSError, ValueError):
+        return f"{role}valid until a time that no calendar has"

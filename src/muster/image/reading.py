@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from base64 import b64decode
@@ -17,6 +16,7 @@ from urllib.parse import unquote_to_bytes
 
 from muster.errors import MediaError
 from muster.frozen import dataclass
+from muster.image.compression import decompress
 from muster.image.coreos.customize import Contents, read_contents
 from muster.image.cpio import parse_archives
 from muster.image.ignition.label import PATH as LABEL_FILE
@@ -27,6 +27,8 @@ from muster.image.iso.volume import Volume
 
 _MOST: Final = 64 << 20
 """No file of a configuration is larger."""
+_MOST_OF_ALL: Final = 256 << 20
+"""All files of a configuration together are not larger."""
 
 
 class Kind(StrEnum):
@@ -66,9 +68,9 @@ class Reading:
         found = {file.path: file.data.decode("utf-8", "replace") for file in self.files}
         tree = self.tree or {}
         for user in list_entries(tree, "passwd", "users"):
-            found[f"passwd.users[{user.get('name')}]"] = str(user.get("passwordHash") or "")
+            found[f"passwd.users[{text_of(user, 'name')}]"] = text_of(user, "passwordHash")
         for unit in list_entries(tree, "systemd", "units"):
-            found[f"systemd.units[{unit.get('name')}]"] = str(unit.get("contents") or "")
+            found[f"systemd.units[{text_of(unit, 'name')}]"] = text_of(unit, "contents")
         if self.live is not None:
             network = self.live.network.items()
             found |= {f"initrd:{name}": data.decode("utf-8", "replace") for name, data in network}
@@ -101,13 +103,12 @@ def _read_config(volume: Volume) -> Reading:
     packed = volume.find("config.gz")
     if packed is None:
         raise MediaError(f"{volume.name} has no config.gz", hint="make the configuration ISO again")
+    what = f"config.gz of {volume.name}"
     try:
-        archive = gzip.decompress(volume.load(packed, limit=_MOST))
-    except (OSError, EOFError, zlib.error) as error:
-        raise MediaError(
-            f"config.gz of {volume.name} is damaged", hint="make the configuration ISO again"
-        ) from error
-    members = parse_archives(archive, f"config.gz of {volume.name}")
+        archive, _ = decompress(volume.load(packed, limit=_MOST), limit=_MOST, what=what)
+        members = parse_archives(archive, what, limit=_MOST)
+    except MediaError as error:
+        raise MediaError(error.message, hint="make the configuration ISO again") from error
     files = tuple(
         Embedded(f"/{each.path}", each.mode & 0o7777, each.data)
         for each in members
@@ -129,32 +130,52 @@ def parse_ignition(data: bytes, name: str) -> dict[str, Any]:
     return tree
 
 
+def text_of(entry: Mapping[str, Any], name: str) -> str:
+    """A value that the spec has as a text; what is anything else is empty."""
+    found = entry.get(name)
+    return found if isinstance(found, str) else ""
+
+
 def _embedded(tree: Mapping[str, Any]) -> Iterator[Embedded]:
+    total = 0
     for file in list_entries(tree, "storage", "files"):
         contents = file.get("contents")
         source = contents.get("source") if isinstance(contents, dict) else None
         packed = contents.get("compression") == "gzip" if isinstance(contents, dict) else False
         mode = file.get("mode")
         data = decode_data_url(source, packed=packed) if isinstance(source, str) else b""
-        yield Embedded(str(file.get("path")), mode if isinstance(mode, int) else 0o644, data)
+        total += len(data)
+        if total > _MOST_OF_ALL:
+            raise MediaError(
+                f"the files of the Ignition config unpack to more than {_MOST_OF_ALL} bytes",
+                hint="make the medium again",
+            )
+        yield Embedded(text_of(file, "path"), mode if isinstance(mode, int) else 0o644, data)
 
 
 def decode_data_url(source: str, *, packed: bool = False) -> bytes:
     """The content of a data URL; that of another URL is not on the medium."""
     head, comma, body = source.partition(",")
     if not head.startswith("data:") or not comma:
-        return source.encode()
+        return source.encode("utf-8", "replace")
     try:
         data = b64decode(body) if head.endswith(";base64") else unquote_to_bytes(body)
         return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, _MOST) if packed else data
     except (Base64Error, ValueError, zlib.error):
-        return source.encode()
+        return source.encode("utf-8", "replace")
 
 
 def _made_for(files: tuple[Embedded, ...]) -> Mapping[str, Any]:
     data = next((file.data for file in files if file.path == LABEL_FILE), b"{}")
     try:
         found = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return {key: _shallow(value) for key, value in found.items()} if isinstance(found, dict) else {}
+
+
+def _shallow(value: Any) -> str | list[str]:
+    """A text or a list of texts, which is all that Muster writes; anything else is left out."""
+    if isinstance(value, list):
+        return [entry for entry in value if isinstance(entry, str)]
+    return value if isinstance(value, str) else ""

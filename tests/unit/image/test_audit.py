@@ -74,3 +74,41 @@ def test_what_is_public_is_not_found() -> None:
 def test_aliases_that_multiply_are_looked_at_once() -> None:
     lines = ["a0: &a0 [x]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
     assert audit({"here": "\n".join(lines)}) == ()
+
+
+@pytest.mark.parametrize("expires", [1e18, -1e18, 10**400, float("nan"), float("inf")])
+def test_a_token_with_an_impossible_time(expires: float) -> None:
+    found = audit({"here": token(auth_scheme="userAuth", exp=expires)})
+    assert [each.detail for each in found] == ["for userAuth, valid until a time that no calendar has"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: !!bool maybe\n",
+        'a: !!int ""\n',
+        'a: !!float ""\n',
+        "a: !!timestamp soon\n",
+        "a: 0001-01-01T00:00:00+23:00\n",
+        "a: \ud800\n",
+        f"0x{'f' * 5000}: a\n",
+        "a: " + "[" * 100_000,
+        "a: " + "{a: " * 100_000,
+        "- " * 100_000,
+        json.dumps({"a": "[" * 100_000}),
+    ],
+)
+def test_what_cannot_be_read_is_passed_over(text: str) -> None:
+    assert audit({"here": text, "there": "psk=hunter2"}) == (Secret("there", "network password", "psk"),)
+
+
+@pytest.mark.parametrize("depth", [190, 400, 900, 100_000])
+def test_deep_json_in_a_string(depth: int) -> None:
+    inner = "[" * depth + "]" * depth
+    found = audit({"here": json.dumps({"a": inner, "password": "b"})})
+    assert found == (Secret("here", "password", "password"),)
+
+
+def test_a_token_that_is_deep() -> None:
+    claims = base64.urlsafe_b64encode(b'{"a":' + b"[" * 100_000).decode().rstrip("=")
+    assert audit({"here": f"eyJhIjoxfQ.{claims}.c2ln"}) == (Secret("here", "token"),)
