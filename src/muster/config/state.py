@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, field, replace
 from pathlib import Path
@@ -141,14 +142,22 @@ def _parse(body: object) -> State:
         raise TypeError("secrets are a mapping")
     media = body.get("media", {}).items()
     return State(
-        outputs=_texts(body["outputs"]),
+        outputs=_by_file(body["outputs"]),
         secrets=secrets,
-        media={name: Record(_texts(entry["inputs"]), _texts(entry["stamps"])) for name, entry in media},
+        media={name: Record(_texts(entry["inputs"]), _by_file(entry["stamps"])) for name, entry in media},
     )
 
 
 def _texts(body: Mapping[object, object]) -> dict[str, str]:
     return {str(name): str(text) for name, text in body.items()}
+
+
+def _by_file(body: Mapping[object, object]) -> dict[str, str]:
+    """Texts by the name of a file, which has to be one that the system takes."""
+    found = _texts(body)
+    if any(b"\0" in os.fsencode(name) for name in found):
+        raise ValueError("not the name of a file")
+    return found
 
 
 def save_state(directory: Path, state: State) -> None:

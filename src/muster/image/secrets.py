@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Final
 
 import bcrypt
+from cryptography.exceptions import UnsupportedAlgorithm
 
 from muster.errors import UserError
 from muster.frozen import dataclass
@@ -39,7 +40,10 @@ _BASE64_ALPHABET: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 _TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 _PASSWORD: Final = re.compile(rf"[{_LETTERS}]{{5}}(?:-[{_LETTERS}]{{5}}){{3}}\Z")
 _SUFFIX: Final = re.compile(rf"[{_SUFFIX_LETTERS}]{{{_GROUP}}}\Z")
-_HASH: Final = re.compile(r"\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}\Z")
+_HASH: Final = re.compile(r"\$2[aby]\$(?:0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}\Z")
+"""With a cost of up to 12, as people choose it; one of 31 would take days to compare."""
+_YEARS: Final = range(2000, 2101)
+"""All that certificates and the dates on an ISO can be counted from."""
 
 
 class KeyName(StrEnum):
@@ -177,10 +181,18 @@ def parse_secrets(body: object, where: str) -> SiteSecrets:
         keys=_keys(body["keys"], where),
         tokens_issued=_time(body, "tokens_issued", where),
     )
-    password, hashed = made.kubeadmin_password, made.kubeadmin_password_hash
-    if not bcrypt.checkpw(password.encode("ascii"), hashed.encode("ascii")):
-        raise _damaged(where, "kubeadmin_password_hash is that of another password")
+    _check_password(made, where)
     return made
+
+
+def _check_password(made: SiteSecrets, where: str) -> None:
+    password, hashed = made.kubeadmin_password, made.kubeadmin_password_hash
+    try:
+        is_same = bcrypt.checkpw(password.encode("ascii"), hashed.encode("ascii"))
+    except ValueError as error:
+        raise _damaged(where, "kubeadmin_password_hash does not have its form") from error
+    if not is_same:
+        raise _damaged(where, "kubeadmin_password_hash is that of another password")
 
 
 def check_spec(secrets: SiteSecrets, spec: KeySpec, where: str) -> None:
@@ -208,9 +220,12 @@ def _text(body: Mapping[str, object], name: str, where: str, is_good: Callable[[
 
 def _time(body: Mapping[str, object], name: str, where: str) -> datetime:
     try:
-        return datetime.strptime(_text(body, name, where, len), _TIME).replace(tzinfo=UTC)
+        found = datetime.strptime(_text(body, name, where, len), _TIME).replace(tzinfo=UTC)
     except ValueError as error:
         raise _damaged(where, f"{name} is no time like 2026-01-31T12:00:00Z") from error
+    if found.year not in _YEARS:
+        raise _damaged(where, f"{name} is not between {_YEARS[0]} and {_YEARS[-1]}")
+    return found
 
 
 def _is_uuid(text: str) -> bool:
@@ -225,9 +240,19 @@ def _keys(body: object, where: str) -> Mapping[KeyName, str]:
     if not isinstance(body, dict) or set(body) != names:
         raise _damaged(where, "the list of keys is not complete")
     for name, text in body.items():
-        if not isinstance(text, str) or parse_key(text) is None:
+        key = _find_key(text) if isinstance(text, str) else None
+        if key is None:
             raise _damaged(where, f"the key {name} is not a private key")
+        if name not in SIGNERS and spec_of(key) != P256:
+            raise _damaged(where, f"the key {name} is not one on the curve P-256")
     return {KeyName(name): text for name, text in body.items()}
+
+
+def _find_key(text: str) -> PrivateKey | None:
+    try:
+        return parse_key(text)
+    except UnsupportedAlgorithm:
+        return None
 
 
 def _loaded(name: KeyName, text: str) -> PrivateKey:

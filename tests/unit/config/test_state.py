@@ -66,6 +66,9 @@ def test_every_change_is_named(made: Path) -> None:
         json.dumps({"version": 1, "outputs": {}, "secrets": 1}),
         json.dumps({"version": 1, "outputs": {}, "media": {"a": {}}}),
         json.dumps({"version": 1, "outputs": {}, "media": []}),
+        json.dumps({"version": 1, "outputs": {"a\0b": "1"}}),
+        json.dumps({"version": 1, "outputs": {}, "media": {"a": {"inputs": {}, "stamps": {"a\0b": "1"}}}}),
+        json.dumps({"version": 1, "outputs": {}, "media": {"a": {"inputs": {}, "stamps": {"\ud800": "1"}}}}),
     ],
 )
 def test_a_damaged_file_is_refused(tmp_path: Path, body: str) -> None:

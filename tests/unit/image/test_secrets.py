@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -12,10 +13,13 @@ from typing import Any
 
 import bcrypt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from muster.errors import UserError
 from muster.image.keys import make_key, parse_key, render_key, spec_of
 from muster.image.secrets import (
+    SIGNERS,
     KeyName,
     check_spec,
     dump_secrets,
@@ -84,6 +88,14 @@ def test_nothing_shows_in_a_repr() -> None:
         ({"kubeadmin_password": "short"}, "kubeadmin_password"),
         ({"kubeadmin_password": "aaaaa-aaaaa-aaaaa-aaaaa"}, "that of another password"),
         ({"kubeadmin_password_hash": "$2a$04$x"}, "kubeadmin_password_hash"),
+        ({"kubeadmin_password_hash": f"$2a$00${'.' * 53}"}, "kubeadmin_password_hash does not have its form"),
+        ({"kubeadmin_password_hash": f"$2a$13${'.' * 53}"}, "kubeadmin_password_hash does not have its form"),
+        ({"kubeadmin_password_hash": f"$2a$31${'.' * 53}"}, "kubeadmin_password_hash does not have its form"),
+        ({"kubeadmin_password_hash": f"$2a$99${'.' * 53}"}, "kubeadmin_password_hash does not have its form"),
+        ({"kubeadmin_password_hash": f"$2a$04${'z' * 53}"}, "kubeadmin_password_hash does not have its form"),
+        ({"created": "9999-12-31T23:59:59Z"}, "created is not between 2000 and 2100"),
+        ({"created": "1800-01-01T00:00:00Z"}, "created is not between 2000 and 2100"),
+        ({"tokens_issued": "9999-01-01T00:00:00Z"}, "tokens_issued is not between 2000 and 2100"),
         ({"keys": {}}, "not complete"),
         ({"keys": []}, "not complete"),
     ],
@@ -105,6 +117,27 @@ def test_a_missing_part_and_a_broken_key_are_named() -> None:
         parse_secrets(body | {"keys": body["keys"] | {"tokens": "x"}}, "there")
     with pytest.raises(UserError, match="not a mapping"):
         parse_secrets([], "there")
+
+
+@pytest.mark.parametrize("name", [name for name in KeyName if name not in SIGNERS])
+def test_keys_of_another_kind_are_refused(name: KeyName) -> None:
+    body: dict[str, Any] = dump_secrets(fixed_secrets())
+    for spec in (KeySpec(curve=Curve.P384), KeySpec(KeyAlgorithm.RSA, bits=2048)):
+        key = render_key(make_key(spec, seeded("key")))
+        with pytest.raises(UserError, match=f"the key {name} is not one on the curve P-256"):
+            parse_secrets(body | {"keys": body["keys"] | {str(name): key}}, "there")
+
+
+def test_a_key_that_nobody_knows_is_refused() -> None:
+    key = ec.derive_private_key(5, ec.SECP224R1())
+    der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    secp224k1 = der.replace(bytes.fromhex("06052b81040021"), bytes.fromhex("06052b81040020"))
+    text = base64.b64encode(secp224k1).decode()
+    pem = f"-----BEGIN PRIVATE KEY-----\n{text}\n-----END PRIVATE KEY-----\n"
+    body: dict[str, Any] = dump_secrets(fixed_secrets())
+    for name in ("tokens", "ingress-signer"):
+        with pytest.raises(UserError, match=f"the key {name} is not a private key"):
+            parse_secrets(body | {"keys": body["keys"] | {name: pem}}, "there")
 
 
 @pytest.mark.parametrize("curve", list(Curve))
