@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from muster.errors import MediaError, MusterError, cannot
+from muster.errors import ExternalError, MediaError, UserError, cannot
 from muster.files import is_free
 from muster.image.copy import Saving, check_space, copy_range, reserve, share_blocks, write_patches
 from muster.image.overlay import Overlay
@@ -95,7 +95,7 @@ def start_draft(source: Path, folder: Path) -> Draft | None:
     try:
         check_space(folder / source.name, source.stat().st_size)
         return Draft(source, folder)
-    except (OSError, MusterError):
+    except (OSError, ExternalError, UserError):
         return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Final
 
-from muster.errors import MusterError
+from muster.errors import ExternalError, UserError
 from muster.frozen import dataclass
 from muster.image.cache.lock import Lock
 from muster.image.cache.places import key_of
@@ -78,7 +78,7 @@ def _obtain_now(source: Source, remote: Remote) -> ImageRecord:
         arrived = _arrive(source, remote, part)
         try:
             check_volume(arrived.path, source.shown)
-        except MusterError:
+        except (ExternalError, UserError):
             part.discard()
             raise
         return _keep(source, remote.cache, part, arrived)

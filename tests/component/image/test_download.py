@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.errors import ExternalError, MediaError
+from muster.errors import ExternalError, Interrupted, MediaError
 from muster.image.base_image import obtain_base_image
 from muster.image.cache.records import PartRecord, save_record
 from muster.image.cache.store import Cache
@@ -35,6 +35,22 @@ def test_a_download_is_verified_and_kept(web: Web, obtain: Obtain, cache: Cache)
     web.forget()
     assert obtain(f"{web.url}/base.iso?sha256={SHA256}") == image
     assert not web.requests, "a second run asks nobody"
+
+
+def test_an_interrupt_keeps_what_has_arrived(
+    web: Web, obtain: Obtain, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_args: object) -> None:
+        raise Interrupted
+
+    with monkeypatch.context() as patch:
+        patch.setattr("muster.image.remote.check_volume", interrupt)
+        with pytest.raises(Interrupted):
+            obtain(f"{web.url}/base.iso?sha256={SHA256}")
+    assert leftovers(cache)
+    web.forget()
+    assert obtain(f"{web.url}/base.iso?sha256={SHA256}").path.read_bytes() == ISO
+    assert not web.requests
 
 
 def test_other_parameters_are_sent_and_not_shown(

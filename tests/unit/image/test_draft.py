@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.errors import ExternalError
+from muster.errors import ExternalError, Interrupted
 from muster.image.copy import Saving
 from muster.image.draft import Draft, start_draft
 from muster.image.overlay import Overlay, Patch
@@ -75,6 +75,17 @@ def test_a_draft_of_another_file_is_not_taken(source: Path, folder: Path, tmp_pa
 def test_what_cannot_be_copied_is_not_begun(source: Path, folder: Path, tmp_path: Path) -> None:
     assert start_draft(tmp_path / "nothing", folder) is None
     assert start_draft(source, tmp_path / "nowhere") is None
+
+
+def test_an_interrupt_is_not_taken_for_a_copy_that_is_impossible(
+    source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_args: object) -> None:
+        raise Interrupted
+
+    monkeypatch.setattr("muster.image.draft.check_space", interrupt)
+    with pytest.raises(Interrupted):
+        start_draft(source, folder)
 
 
 def test_an_error_of_the_copy_is_told(source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
