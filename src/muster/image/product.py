@@ -27,9 +27,14 @@ IMAGE_MODE: Final = 0o600
 
 
 def base_component(base: BaseImage, label: str) -> Component:
-    """The base image as a part of a medium."""
-    name = label or "live image"
-    return Component("operating-system", name, sha256=base.sha256, properties={"origin": base.origin})
+    """The base image as a part of a medium.
+
+    Where it was downloaded from belongs to it. Where somebody keeps a copy does not: the bill is for
+    everybody, and is the same wherever it is made.
+    """
+    is_remote = base.origin.startswith(("http://", "https://"))
+    properties = {"origin": base.origin.partition("?")[0]} if is_remote else {}
+    return Component("operating-system", label or "live image", sha256=base.sha256, properties=properties)
 
 
 @dataclass(frozen=True)
