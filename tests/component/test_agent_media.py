@@ -197,6 +197,35 @@ def test_files_for_network_boot(tmp_path: Path, build_x86: Live) -> None:
     assert re.search(r"coreos.live.rootfs_url=https?://[^/]+/(?:\w+/)*agent.x86_64-rootfs.img", script)
 
 
+def test_every_file_with_a_checksum_can_be_verified(site: Path, build_x86: Live) -> None:
+    make(site, build_x86, "pxe-files")
+    checksums = sorted((site / "boot-artifacts").glob("*.fsverity"))
+    assert len(checksums) == 3
+    for checksum in checksums:
+        done = run("media", "verify", str(checksum.with_suffix("")))
+        assert (done.status, done.out[:5]) == (0, "good:"), done.err
+    with checksums[0].with_suffix("").open("ab") as file:
+        file.write(b"!")
+    done = run("media", "verify", str(checksums[0].with_suffix("")))
+    assert (done.status, done.out[:4]) == (1, "BAD:")
+    assert "cannot read" in run("media", "verify", str(site), "--checksum", str(checksums[0])).err
+
+
+def test_configurations_and_generic_images_are_compared_or_refused(
+    site: Path, tmp_path: Path, build_x86: Live
+) -> None:
+    make(site, None, "config-image")
+    config = site / "agentconfig.noarch.iso"
+    assert run("media", "verify", str(config), "--rebuild", str(site)).status == 0
+    generic = tmp_path / "generic"
+    generic.mkdir()
+    make(generic, build_x86, "unconfigured-image")
+    iso = generic / "agent-unconfigured.x86_64.iso"
+    done = run("media", "verify", str(iso), "--rebuild", str(site), "--base-image", str(build_x86.path))
+    assert done.status == 1
+    assert "is an image for hosts of any site, which --rebuild cannot make again" in done.err
+
+
 def test_a_generic_image_and_the_configuration_for_it(site: Path, tmp_path: Path, build_x86: Live) -> None:
     generic = tmp_path / "generic"
     generic.mkdir()
@@ -468,11 +497,10 @@ def test_what_is_on_a_medium(site: Path, build_x86: Live) -> None:
     assert "admin-kubeconfig-signer.key" not in json.dumps(secrets)
 
 
-@pytest.mark.parametrize("verb", ["inspect", "audit", "verify"])
-def test_what_is_no_medium(tmp_path: Path, verb: str) -> None:
+@pytest.mark.parametrize("arguments", [("inspect",), ("audit",), ("verify", "--rebuild", ".")])
+def test_what_is_no_medium(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     path = tmp_path / "text.iso"
     path.write_text("hello")
-    (tmp_path / "text.iso.fsverity").write_text(f"sha256:{'0' * 64} text.iso\n")
-    done = run("media", verb, str(path))
+    done = run("media", *arguments, str(path))
     assert done.status == 1
     assert "hint:" in done.err

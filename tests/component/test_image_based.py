@@ -119,6 +119,28 @@ def test_a_config_image(site: Path, tmp_path: Path) -> None:
     assert label.stdout.strip() == "cluster-config"
 
 
+def test_a_config_image_is_made_again_and_compared(site: Path) -> None:
+    run(*CREATE, "config-image", "--dir", site)
+    iso = site / "imagebasedconfig.iso"
+    good = run("media", "verify", iso, "--rebuild", site)
+    assert (good.status, good.out[:5]) == (0, "good:"), good.err
+    config = site / "image-based-config.yaml"
+    config.write_text(config.read_text().replace("hostname: ", "hostname: other-", 1))
+    bad = run("media", "verify", iso, "--rebuild", site)
+    assert (bad.status, bad.out[:4]) == (1, "BAD:"), bad.err
+    config.unlink()
+    assert "there is no image-based-config.yaml" in run("media", "verify", iso, "--rebuild", site).err
+
+
+def test_an_installation_image_is_not_compared(tmp_path: Path, build_x86: Live) -> None:
+    factory = Path(shutil.copytree(EXAMPLE.parent / "image-based-installation", tmp_path / "factory"))
+    made = run(*CREATE, "image", "--dir", factory, "--base-image", build_x86.path)
+    assert made.status == 0, made.err
+    done = run("media", "verify", factory / "rhcos-ibi.iso", "--rebuild", factory)
+    assert done.status == 1
+    assert "is an image that installs a seed, which --rebuild cannot make again" in done.err
+
+
 def test_a_second_run_writes_nothing(site: Path) -> None:
     run(*CREATE, "config-image", "--dir", site)
     before = {name: (site / name).stat().st_mtime_ns for name in OUTPUTS}

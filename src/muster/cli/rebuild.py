@@ -3,23 +3,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from muster.cli import base_image as base_images
 from muster.cli import log, progress, site
+from muster.cli.config_iso import CONFIG_FILES, CONFIG_HINT
 from muster.cli.medium import read_text
 from muster.cli.options import BaseImageFlags, Run
+from muster.config.resolve_image_based import resolve_configuration
 from muster.config.state import load_state
-from muster.errors import UserError
+from muster.errors import MediaError, UserError
 from muster.frozen import dataclass
 from muster.image.agent import Order, config_iso
 from muster.image.agent_media import design_image
 from muster.image.compare import explain_difference, first_difference
+from muster.image.coreos.customize import read_contents
+from muster.image.ignition.merge import list_entries
 from muster.image.ignition.unconfigured import CONFIG_LABEL
+from muster.image.image_based.config import LABEL as CLUSTER_CONFIG_LABEL
+from muster.image.image_based.media import CONFIG_ISO, build_config_media
 from muster.image.iso.volume import Volume
 from muster.image.kept import find_secrets
 from muster.image.overlay import Overlay
+from muster.image.reading import parse_ignition, text_of
+from muster.image.secrets import SiteSecrets
 from muster.image.tokens import parse_duration
+
+_OTHERS: Final[Mapping[str, str]] = {
+    "muster-config-image@.service": "an image for hosts of any site",
+    "install-rhcos-and-restore-seed.service": "an image that installs a seed",
+}
+"""What media are, by a unit that only they have."""
 
 
 @dataclass(frozen=True)
@@ -34,26 +50,63 @@ class Rebuild:
 
 def compare_with_site(medium: Path, rebuild: Rebuild) -> tuple[bool, str]:
     """Whether a medium is what a site's directory gives, and if not, the first thing that differs."""
-    directory, base_image = rebuild.directory, rebuild.base_image
-    _, plan = site.load_cluster(Run(directory, as_json=False))
+    with Volume.open(medium) as found:
+        if found.label == CLUSTER_CONFIG_LABEL:
+            return _compare_data(found, _cluster_config(rebuild.directory), rebuild.directory)
+        _refuse_other(found)
+        order = _order(rebuild)
+        if found.label == CONFIG_LABEL:
+            return _compare_data(found, config_iso(order), rebuild.directory)
+        with base_images.open_cache(rebuild.base_image.cache_dir) as cache:
+            bundle = order.plan.trust_bundle
+            base = base_images.obtain(rebuild.base_image, cache, [bundle] if bundle else [])
+            with Volume.open(base.path) as volume:
+                design = design_image(order, volume)
+                return _compare(found, design.result, design.overlay, rebuild.directory)
+
+
+def _order(rebuild: Rebuild) -> Order:
+    _, plan = site.load_cluster(Run(rebuild.directory, as_json=False))
+    override = read_text(rebuild.ignition_override)
+    return Order(plan, _secrets(rebuild.directory), parse_duration(rebuild.valid_for), override)
+
+
+def _cluster_config(directory: Path) -> bytes:
+    run = Run(directory, as_json=False)
+    site.require_files(run, CONFIG_FILES, CONFIG_HINT)
+    plan = resolve_configuration(site.load_valid_site(run))
+    return build_config_media(plan, _secrets(directory))[CONFIG_ISO]
+
+
+def _secrets(directory: Path) -> SiteSecrets:
     secrets = find_secrets(load_state(directory), directory)
     if secrets is None:
         raise UserError(
             f"{directory} has no secrets, so no medium was made there",
             hint="name the directory that the medium was made in",
         )
-    override = read_text(rebuild.ignition_override)
-    order = Order(plan, secrets, parse_duration(rebuild.valid_for), override)
-    with Volume.open(medium) as found:
-        if found.label == CONFIG_LABEL:
-            data = config_iso(order)
-            wanted = Volume("the rebuilt medium", lambda at, length: data[at : at + length], len(data))
-            return _compare(found, wanted, Overlay(len(data), len(data)), directory)
-        with base_images.open_cache(base_image.cache_dir) as cache:
-            base = base_images.obtain(base_image, cache)
-            with Volume.open(base.path) as volume:
-                design = design_image(order, volume)
-                return _compare(found, design.result, design.overlay, directory)
+    return secrets
+
+
+def _refuse_other(found: Volume) -> None:
+    """Media that are not made of a site's plan and secrets; compared with one, they would seem forged."""
+    try:
+        tree = parse_ignition(read_contents(found).ignition or b"{}", found.name)
+    except MediaError:
+        return  # A configuration ISO, or one that is damaged: the comparison tells where.
+    for unit in list_entries(tree, "systemd", "units"):
+        kind = _OTHERS.get(text_of(unit, "name"))
+        if kind:
+            raise UserError(
+                f"{found.name} is {kind}, which --rebuild cannot make again",
+                hint="it knows agent.*.iso, agentconfig.noarch.iso and imagebasedconfig.iso;"
+                " leave --rebuild out to compare this one with its checksum",
+            )
+
+
+def _compare_data(found: Volume, data: bytes, directory: Path) -> tuple[bool, str]:
+    wanted = Volume("the rebuilt medium", lambda at, length: data[at : at + length], len(data))
+    return _compare(found, wanted, Overlay(len(data), len(data)), directory)
 
 
 def _compare(found: Volume, wanted: Volume, overlay: Overlay, directory: Path) -> tuple[bool, str]:
