@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.image.audit import Secret, audit
 from muster.image.copy import write_image
 from muster.image.coreos.areas import load_layout
 from muster.image.coreos.customize import Customization, customize, read_contents, reset
@@ -20,6 +21,7 @@ from muster.image.coreos.kargs import Edit, edit_kargs
 from muster.image.coreos.miniso import pack_minimal, parse_recipe, save_minimal_iso
 from muster.image.iso.volume import Volume
 from muster.image.iso.writer import render_iso
+from muster.image.reading import read_medium
 from muster.image.verity import hash_leaves
 from tests import media
 from tests.component.live import KARGS, LABEL, Live, coreos_installer, run, save
@@ -340,3 +342,12 @@ def test_grub_reads_the_moved_file(live: Live, tmp_path: Path) -> None:
         content = volume.read(place.offset, place.length)
     run("grub-fstest", path, "cp", "/images/ignition.img", tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == content
+
+
+def test_configs_inside_of_configs_are_looked_at(build_x86: Live, tmp_path: Path) -> None:
+    """coreos-installer puts the configs that it is given into one of its own."""
+    config, iso = tmp_path / "live.ign", tmp_path / "custom.iso"
+    user = {"name": "core", "passwordHash": "$6$salt$" + "h" * 60}
+    config.write_text(json.dumps({"ignition": {"version": "3.3.0"}, "passwd": {"users": [user]}}))
+    coreos_installer("iso", "customize", "--live-ignition", config, "-o", iso, build_x86.path)
+    assert audit(read_medium(iso).texts()) == (Secret("passwd.users[core]", "password hash"),)

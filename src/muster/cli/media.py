@@ -13,6 +13,7 @@ import click
 from muster.cli import options, progress
 from muster.errors import ExitStatus, UserError, cannot
 from muster.image.audit import audit as find_secrets
+from muster.image.audit import hide
 from muster.image.checksum import SIGNATURE_SUFFIX, SUFFIX, parse_checksum
 from muster.image.ignition.merge import list_entries
 from muster.image.progress import by_total
@@ -20,7 +21,7 @@ from muster.image.reading import Reading, read_medium, text_of
 from muster.image.signature import is_signed_by, load_public_key
 from muster.image.units import render_size
 from muster.image.verity import hash_leaves
-from muster.redact import masked_lines, printable
+from muster.redact import printable
 
 _medium = click.argument("medium", metavar="ISO", type=click.Path(path_type=Path))
 
@@ -61,9 +62,7 @@ def _masked(reading: Reading, path: str) -> str:
             f"there is no {path} on the medium",
             hint="`muster media inspect` without --show lists what there is",
         )
-    masked = masked_lines(text)
-    lines = [masked.get(number, line) for number, line in enumerate(text.split("\n"), start=1)]
-    return printable("\n".join(lines))
+    return printable(hide(text))
 
 
 def _facts(reading: Reading) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from muster.redact import is_secret_key
+from muster.redact import MASK, is_secret_key, masked_lines
 
 _PRIVATE_KEY: Final = re.compile(
     r"-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----.*?-----END [A-Z0-9 ]*PRIVATE KEY-----", re.S
@@ -27,9 +27,11 @@ _HASH: Final = re.compile(r"\$(2[abxy]|5|6|7|y|gy|argon2id)\$[\w./$=,+-]{20,}")
 _LOGIN: Final = re.compile(r"\b\w+://[^/@\s:'\"]+:[^/@\s'\"]+@([\w.\[\]:-]+)")
 _DEEPEST: Final = 200
 """No document of a medium is nested deeper; libyaml would run out of stack long before it said so."""
-_KEYFILE: Final = re.compile(r"^([\w.-]*(?:psk|password|passphrase|cak)[\w.-]*)=(?=\S)", re.M | re.I)
-
-
+_SETTING: Final = re.compile(
+    r"^((?:Environment=[\"']?)?[\w.-]*(?:psk|password|passwd|passphrase|cak|token|secret)[\w.-]*)=(?=\S).*",
+    re.M | re.I,
+)
+"""A line of a keyfile, of a file with an environment, or of a unit that sets one."""
 _UNREADABLE: Final = (
     yaml.YAMLError,
     ArithmeticError,
@@ -56,19 +58,36 @@ def audit(texts: Mapping[str, str]) -> tuple[Secret, ...]:
     return tuple(sorted({found for place, text in texts.items() for found in _find(place, text)}))
 
 
+def hide(text: str) -> str:
+    """A text without the secrets that are found in it by how they look."""
+    text = _PRIVATE_KEY.sub(f"-----BEGIN PRIVATE KEY----- {MASK}", text)
+    text = _TOKEN.sub(MASK, _HASH.sub(MASK, text))
+    text = _SETTING.sub(rf"\1={MASK}", text)
+    masked = masked_lines(text)
+    return "\n".join(masked.get(number, line) for number, line in enumerate(text.split("\n"), start=1))
+
+
 def _find(place: str, text: str) -> Iterator[Secret]:
-    for match in _PRIVATE_KEY.finditer(text):
-        yield Secret(place, "private key", _describe_key(match[0]))
-    for match in _TOKEN.finditer(text):
-        yield Secret(place, "token", _describe_token(match[1]))
-    if _HASH.search(text):
-        yield Secret(place, "password hash")
-    for match in _LOGIN.finditer(text):
-        yield Secret(place, "login in a URL", f"for {match[1]}")
-    for match in _KEYFILE.finditer(text):
-        yield Secret(place, "network password", match[1])
-    for document in _documents(text):
+    documents = list(_documents(text))
+    for document in documents:
         yield from _walk(place, document)
+    if not documents:
+        yield from _look(place, text, "")
+
+
+def _look(place: str, text: str, path: str) -> Iterator[Secret]:
+    """The secrets in a text by how they look; ``path`` is its place in a document."""
+    at = f"{path}: " if path else ""
+    for match in _PRIVATE_KEY.finditer(text):
+        yield Secret(place, "private key", at + _describe_key(match[0]))
+    for match in _TOKEN.finditer(text):
+        yield Secret(place, "token", at + _describe_token(match[1]))
+    if _HASH.search(text):
+        yield Secret(place, "password hash", path)
+    for match in _LOGIN.finditer(text):
+        yield Secret(place, "login in a URL", f"{at}for {match[1]}")
+    for match in _SETTING.finditer(text):
+        yield Secret(place, "password in a setting", at + match[1].strip())
 
 
 def _documents(text: str) -> Iterator[Any]:
@@ -106,8 +125,10 @@ def _walk(place: str, document: Any) -> Iterator[Secret]:
                 seen[id(value)] = value
                 yield from _logins(place, value)
                 waiting += _entries(value, path)
-        elif isinstance(value, str) and value and _is_password(path.rpartition(".")[2], value):
-            yield Secret(place, "password", path)
+        elif isinstance(value, str) and value:
+            yield from _look(place, value, path)
+            if _is_password(path.rpartition(".")[2], value):
+                yield Secret(place, "password", path)
 
 
 def _logins(place: str, value: dict[Any, Any] | list[Any]) -> Iterator[Secret]:

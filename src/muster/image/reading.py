@@ -31,6 +31,10 @@ _MOST_OF_ALL: Final = 256 << 20
 """All files of a configuration together are not larger."""
 
 
+_DEEPEST: Final = 8
+"""How many configs may be carried one inside the other."""
+
+
 class Kind(StrEnum):
     """What a medium is for."""
 
@@ -92,7 +96,7 @@ def read_medium(path: Path) -> Reading:
             )
             return Reading(Kind.CLUSTER_CONFIG, volume.label, volume.file_size, files)
         contents = read_contents(volume)
-        tree = parse_ignition(contents.ignition, str(path)) if contents.ignition is not None else None
+        tree = load_ignition(contents.ignition, str(path)) if contents.ignition is not None else None
         files = tuple(_embedded(tree)) if tree else ()
         return Reading(
             Kind.LIVE, volume.label, volume.file_size, files, contents, tree, made_for=_made_for(files)
@@ -128,6 +132,31 @@ def parse_ignition(data: bytes, name: str) -> dict[str, Any]:
     if not isinstance(tree, dict):
         raise MediaError(f"the Ignition config of {name} is not an object", hint="make the medium again")
     return tree
+
+
+def load_ignition(data: bytes, name: str, depth: int = 0) -> dict[str, Any]:
+    """The config with those that it carries to be merged into it, as coreos-installer makes them."""
+    tree = parse_ignition(data, name)
+    config = tree["ignition"].get("config") if isinstance(tree.get("ignition"), dict) else None
+    inner = config.get("merge") if isinstance(config, dict) else None
+    replaced = config.get("replace") if isinstance(config, dict) else None
+    carried = [*(inner if isinstance(inner, list) else ()), replaced]
+    for entry in carried if depth < _DEEPEST else ():
+        source = entry.get("source") if isinstance(entry, dict) else None
+        if isinstance(source, str) and source.startswith("data:"):
+            packed = entry.get("compression") == "gzip"
+            _join(tree, load_ignition(decode_data_url(source, packed=packed), name, depth + 1))
+    return tree
+
+
+def _join(tree: dict[str, Any], other: Mapping[str, Any]) -> None:
+    """Add the files, users and units of a config to those of another."""
+    for section, name in (("storage", "files"), ("passwd", "users"), ("systemd", "units")):
+        more = list_entries(other, section, name)
+        if more:
+            part = tree.get(section)
+            tree[section] = {**(part if isinstance(part, dict) else {})}
+            tree[section][name] = [*list_entries({section: part}, section, name), *more]
 
 
 def text_of(entry: Mapping[str, Any], name: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from muster.image.audit import Secret, audit
+from muster.image.audit import Secret, audit, hide
 
 KEY = (
     ec.generate_private_key(ec.SECP256R1())
@@ -41,7 +41,7 @@ def token(**claims: object) -> str:
         (token(auth_scheme="userAuth"), "token", "for userAuth, never expires"),
         ("core:$2b$05$abcdefghijklmnopqrstuvwxyz", "password hash", ""),
         ("proxy=http://me:pass@proxy.example.com:3128", "login in a URL", "for proxy.example.com:3128"),
-        ("[wifi-security]\npsk=hunter2\n", "network password", "psk"),
+        ("[wifi-security]\npsk=hunter2\n", "password in a setting", "psk"),
         ("bmc:\n  - username: a\n    password: b\n", "password", "bmc[0].password"),
         (
             'metadata:\n  annotations:\n    over: \'{"bmc":{"password":"b"}}\'\n',
@@ -99,7 +99,7 @@ def test_a_token_with_an_impossible_time(expires: float) -> None:
     ],
 )
 def test_what_cannot_be_read_is_passed_over(text: str) -> None:
-    assert audit({"here": text, "there": "psk=hunter2"}) == (Secret("there", "network password", "psk"),)
+    assert audit({"here": text, "there": "psk=hunter2"}) == (Secret("there", "password in a setting", "psk"),)
 
 
 @pytest.mark.parametrize("depth", [190, 400, 900, 100_000])
@@ -112,3 +112,30 @@ def test_deep_json_in_a_string(depth: int) -> None:
 def test_a_token_that_is_deep() -> None:
     claims = base64.urlsafe_b64encode(b'{"a":' + b"[" * 100_000).decode().rstrip("=")
     assert audit({"here": f"eyJhIjoxfQ.{claims}.c2ln"}) == (Secret("here", "token"),)
+
+
+def test_keys_inside_of_documents_are_told_apart() -> None:
+    text = json.dumps({"crypto": {"first": KEY, "second": KEY}, "hash": "$2b$05$abcdefghijklmnopqrstuvwxyz"})
+    assert audit({"here": text}) == (
+        Secret("here", "password hash", "hash"),
+        Secret("here", "private key", "crypto.first: ECDSA secp256r1"),
+        Secret("here", "private key", "crypto.second: ECDSA secp256r1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        (token(auth_scheme="agentAuth", exp=1), "c2lnbmF0dXJl"),
+        ("$2b$05$abcdefghijklmnopqrstuvwxyz", "abcdefghij"),
+        (KEY, KEY.splitlines()[1]),
+        ("[wifi-security]\npsk=hunter2\n", "hunter2"),
+        ("API_TOKEN=hunter2\nOTHER=fine\n", "hunter2"),
+        ("Environment=DB_PASSWORD=hunter2\n", "hunter2"),
+        (LOGINS, "dXNlcjpwYXNz"),
+        ("password: hunter2\n", "hunter2"),
+    ],
+)
+def test_what_is_shown_has_no_secrets(text: str, hidden: str) -> None:
+    assert hidden not in hide(text)
+    assert "fine" in hide("OTHER=fine\n")
