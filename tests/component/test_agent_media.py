@@ -504,3 +504,12 @@ def test_what_is_no_medium(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = run("media", *arguments, str(path))
     assert done.status == 1
     assert "hint:" in done.err
+
+
+def test_a_base_image_that_was_customized_is_said(site: Path, tmp_path: Path, build_x86: Live) -> None:
+    base = tmp_path / "custom.iso"
+    coreos_installer("iso", "kargs", "modify", "--append", "quiet", "-o", base, build_x86.path)
+    done = run("agent", "create", "image", "--dir", str(site), "--base-image", str(base))
+    assert done.status == 0
+    assert "was customized before" in done.err
+    assert coreos_installer("iso", "kargs", "show", site / ISO).decode().strip() == KARGS

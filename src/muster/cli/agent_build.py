@@ -79,6 +79,7 @@ def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
             start_making(call.run.directory, generic_image_name(volume), call.manner) as making,
         ):
             if not making.is_current(_inputs(call, found, None, base.sha256)):
+                base_images.warn_customized(volume)
                 ignition = generic_ignition(found, call.override)
                 build_live_image(making, Source(base, volume, cache), ignition, (), progress)
                 making.finish()
@@ -98,6 +99,7 @@ def _make(
         replaced: tuple[str, ...] = ()
         if not making.is_current(_inputs(call, found, order, base.sha256)):
             with Volume.open(base.path) as volume:
+                base_images.warn_customized(volume)
                 replaced = recipe(Workshop(order, making, progress), Source(base, volume, cache))
             making.finish()
         lines = [f"the Ignition config that was given replaced {place}" for place in replaced]

@@ -19,7 +19,9 @@ from muster.errors import UserError, cannot
 from muster.image.base_image import BaseImage, obtain_base_image
 from muster.image.cache.places import find_cache_root
 from muster.image.cache.store import Cache
+from muster.image.coreos.customize import read_contents
 from muster.image.download.http import http_fetch
+from muster.image.iso.volume import Volume
 from muster.image.source import parse_source
 
 _logger: Final = logging.getLogger(__name__)
@@ -42,6 +44,15 @@ def obtain(flags: BaseImageFlags, cache: Cache, authorities: Sequence[str] = ())
         _logger.warning("%s is set: %s is used, which may not fit the release", OS_IMAGE_OVERRIDE, shown)
     fetch = http_fetch([*authorities, *_bundle(flags.ca_bundle)])
     return obtain_base_image(flags.source, cache=cache, fetch=fetch, progress=progress, sha256=flags.sha256)
+
+
+def warn_customized(volume: Volume) -> None:
+    """Say that what somebody put into the base image before does not become a part of the medium."""
+    if read_contents(volume).is_customized:
+        _logger.warning(
+            "%s was customized before (Ignition, network or kernel arguments); the medium does not keep that",
+            volume.name,
+        )
 
 
 def _bundle(path: Path | None) -> list[str]:

@@ -66,6 +66,7 @@ def image(
                 given |= {"the base image": base.sha256, **_papers(manner)}
                 if not making.is_current(digest_inputs(found, None, given)):
                     with Volume.open(base.path) as volume:
+                        base_images.warn_customized(volume)
                         source = Source(base, volume, cache)
                         build_installation_image(making, source, plan, render_tree(tree), progress)
                     making.finish()
