@@ -23,9 +23,7 @@ from muster.image.agent_media import (
     image_name,
 )
 from muster.image.draft import Draft
-from muster.image.generic import IGNITION_FILE, generic_ignition, generic_image_name
 from muster.image.iso.volume import Volume
-from muster.image.live_image import build_live_image
 from muster.image.making import Making, digest_inputs, start_making
 from muster.image.product import Source
 from muster.image.tokens import parse_duration
@@ -60,6 +58,8 @@ def make_config_image(call: Call) -> None:
 
 def make_unconfigured_ignition(call: Call) -> None:
     """The Ignition config of hosts that know no site."""
+    from muster.image.generic import IGNITION_FILE, generic_ignition
+
     found = site.load_valid_site(call.run, may_be_empty=True)
     with start_making(call.run.directory, IGNITION_FILE, call.manner) as making:
         if not making.is_current(_inputs(call, found, None)):
@@ -71,6 +71,9 @@ def make_unconfigured_ignition(call: Call) -> None:
 
 def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
     """The ISO for hosts of any site."""
+    from muster.image.generic import generic_ignition, generic_image_name
+    from muster.image.live_image import build_live_image
+
     found = site.load_valid_site(call.run, may_be_empty=True)
     with base_images.open_cache(base_image.cache_dir) as cache:
         base = base_images.obtain(base_image, cache)

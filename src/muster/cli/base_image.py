@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from muster.cli import progress
 from muster.cli.options import OS_IMAGE_OVERRIDE, BaseImageFlags
@@ -20,9 +21,11 @@ from muster.image.base_image import BaseImage, obtain_base_image
 from muster.image.cache.places import find_cache_root
 from muster.image.cache.store import Cache
 from muster.image.coreos.customize import read_contents
-from muster.image.download.http import http_fetch
 from muster.image.iso.volume import Volume
 from muster.image.source import parse_source
+
+if TYPE_CHECKING:
+    from muster.image.download.http import Reply
 
 _logger: Final = logging.getLogger(__name__)
 
@@ -42,7 +45,13 @@ def obtain(flags: BaseImageFlags, cache: Cache, authorities: Sequence[str] = ())
     if flags.is_overridden:
         shown = parse_source(flags.source).shown
         _logger.warning("%s is set: %s is used, which may not fit the release", OS_IMAGE_OVERRIDE, shown)
-    fetch = http_fetch([*authorities, *_bundle(flags.ca_bundle)])
+    trusted = [*authorities, *_bundle(flags.ca_bundle)]
+
+    def fetch(url: str, headers: Mapping[str, str]) -> AbstractContextManager[Reply]:
+        from muster.image.download.http import http_fetch
+
+        return http_fetch(trusted)(url, headers)
+
     return obtain_base_image(flags.source, cache=cache, fetch=fetch, progress=progress, sha256=flags.sha256)
 
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import unquote
 
 from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.image.cache.hashes import stat_file
 from muster.image.cache.store import Cache
-from muster.image.download.http import Fetch
 from muster.image.iso.volume import check_volume
 from muster.image.progress import Progress
-from muster.image.remote import Remote, obtain_remote
-from muster.image.source import Source, parse_source
+from muster.image.source import Remote, Source, parse_source
+
+if TYPE_CHECKING:
+    from muster.image.download.http import Fetch
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,8 @@ def _open_file_url(source: Source, remote: Remote) -> BaseImage:
 
 
 def _open_url(source: Source, remote: Remote) -> BaseImage:
+    from muster.image.remote import obtain_remote
+
     record = obtain_remote(source, remote)
     path = remote.cache.places.image(record.sha256)
     return BaseImage(path, record.sha256, record.size_bytes, source.shown)

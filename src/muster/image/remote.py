@@ -4,35 +4,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from contextlib import closing
 from typing import Final
 
 from muster.errors import ExternalError, UserError
-from muster.frozen import dataclass
 from muster.image.cache.lock import Lock
 from muster.image.cache.places import key_of
 from muster.image.cache.records import ImageRecord, UrlRecord, render_time
 from muster.image.cache.store import Cache
-from muster.image.download.http import Fetch
 from muster.image.download.part import Arrived, Part
 from muster.image.download.transfer import Target, Tools, download
 from muster.image.download.trouble import Damaged, Unreachable, refuse_status
 from muster.image.iso.volume import check_volume
-from muster.image.progress import Progress
-from muster.image.source import Source
+from muster.image.source import Remote, Source
 
 _logger: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Remote:
-    """What it takes to obtain an image that is not here."""
-
-    cache: Cache
-    fetch: Fetch
-    progress: Progress
-    sleep: Callable[[float], None]
 
 
 def obtain_remote(source: Source, remote: Remote) -> ImageRecord:

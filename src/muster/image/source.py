@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
 from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.redact import redact
+
+if TYPE_CHECKING:
+    from muster.image.cache.store import Cache
+    from muster.image.download.http import Fetch
+    from muster.image.progress import Progress
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
@@ -125,3 +131,13 @@ def shown_url(url: str) -> str:
         host, slash, path = path.rpartition("@")[2], "", ""
     shown = f"{scheme}{slashes}{host.rpartition('@')[2]}{slash}{path}"
     return f"{shown}?{_HIDDEN_QUERY}" if query else shown
+
+
+@dataclass(frozen=True)
+class Remote:
+    """What it takes to obtain an image that is not here."""
+
+    cache: Cache
+    fetch: Fetch
+    progress: Progress
+    sleep: Callable[[float], None]
