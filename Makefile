@@ -9,7 +9,7 @@ help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Set up, check every example site, and show the plan of one
+demo: ## Set up, check every example site, show the plan of one, and make a medium
 	@bin/setup
 	@bin/demo
 
@@ -19,7 +19,11 @@ test: setup-dev lint ## Set up and run every check and every test
 
 .PHONY: check
 check: setup-dev lint ## Format, lint, types, layers, spelling, unit and golden tests (under a minute)
-	$(RUN)/pytest tests/unit tests/golden
+	@$(MAKE) --no-print-directory -j2 --output-sync tests/unit tests/golden
+
+.PHONY: tests/unit tests/golden
+tests/unit tests/golden:
+	$(RUN)/pytest $@
 
 .PHONY: lint
 lint: setup-dev
