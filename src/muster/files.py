@@ -7,8 +7,9 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,7 @@ def save_file(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """
     is_link = path.is_symlink()
     path = follow_link(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    temporary = part_of(path)
     try:
         if not is_link:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -157,9 +158,25 @@ def is_free(descriptor: int) -> bool:
     return True
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what runs that were killed left of files they were writing; what somebody writes is locked."""
+def part_of(path: Path) -> Path:
+    """The name that a file has while it is written: hidden, beside its own, and like no name of a user's."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+def is_part_of(path: Path, name: str) -> bool:
+    """Whether a path is the temporary name of a file of this name."""
+    return re.fullmatch(rf"\.{re.escape(name)}\.[0-9a-f]{{8}}\.part", path.name) is not None
+
+
+def remove_leftovers(folder: Path, names: Iterable[str]) -> None:
+    """Remove what runs that were killed left of these files; what somebody still writes is locked.
+
+    Whoever calls it holds the lock of the folder.
+    """
+    wanted = set(names)
     for path in folder.glob(".*.part"):
+        if not any(is_part_of(path, name) for name in wanted) or not path.is_file():
+            continue
         with contextlib.suppress(OSError):
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:

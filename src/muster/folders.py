@@ -10,13 +10,13 @@ import contextlib
 import ctypes
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from muster.errors import cannot
+from muster.files import part_of
 
 _PART: Final = re.compile(r"\..+\.[0-9a-f]{8}\.part\Z")
 
@@ -32,7 +32,7 @@ class Batch:
     def new_folder(self, name: str) -> Iterator[Path]:
         """A folder that nobody sees yet; fill it within the block. If that fails, it is gone."""
         path = self._place / name
-        temporary = self._place / f".{name}.{secrets.token_hex(4)}.part"
+        temporary = part_of(path)
         try:
             temporary.mkdir()
             try:

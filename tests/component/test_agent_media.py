@@ -316,7 +316,7 @@ def test_old_tokens_are_renewed(site: Path, build_x86: Live) -> None:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--valid-for", "soon"), "is not a duration"),
+        (("--valid-for", "soon"), "is not a time span"),
         (("--secrets", "/nowhere"), "no secrets in"),
         (("--sign-key", "/nowhere"), "cannot read /nowhere"),
         (("--ignition-override", "/nowhere"), "cannot read /nowhere"),
@@ -368,9 +368,11 @@ def test_an_interrupt_leaves_nothing_half_written(site: Path, tmp_path: Path, bu
 
 
 def test_what_a_killed_run_left_is_removed(site: Path, build_x86: Live) -> None:
-    (site / ".image.12345678.part").write_bytes(b"left over")
+    mine = [site / ".notes.part", site / ".notes.12345678.part", site / ".image.part"]
+    for path in (site / ".image.12345678.part", site / f".{ISO}.12345678.part", *mine):
+        path.write_bytes(b"left over")
     make(site, build_x86)
-    assert not list(site.glob(".*.part"))
+    assert sorted(site.glob(".*.part")) == sorted(mine)
 
 
 def test_papers_that_do_not_belong_any_more_go(site: Path, build_x86: Live) -> None:
@@ -513,3 +515,32 @@ def test_a_base_image_that_was_customized_is_said(site: Path, tmp_path: Path, bu
     assert done.status == 0
     assert "was customized before" in done.err
     assert coreos_installer("iso", "kargs", "show", site / ISO).decode().strip() == KARGS
+
+
+def test_kernel_arguments_reach_a_generic_image(tmp_path: Path, build_x86: Live) -> None:
+    generic = example("ztp-manifests", tmp_path / "generic")
+    path = generic / "cluster-manifests/infraenv.yaml"
+    body = yaml.safe_load(path.read_text())
+    body["spec"]["kernelArguments"] = [{"operation": "append", "value": "console=ttyS1"}]
+    path.write_text(yaml.safe_dump(body))
+    make(generic, build_x86, "unconfigured-image")
+    iso = generic / "agent-unconfigured.x86_64.iso"
+    assert coreos_installer("iso", "kargs", "show", iso).decode().strip() == f"{KARGS} console=ttyS1"
+    assert "has no place for" in create(generic, None, "config-image").err
+
+
+def test_a_stick_and_a_changed_argument_are_told(site: Path, tmp_path: Path, build_x86: Live) -> None:
+    make(site, build_x86)
+    again = ("--rebuild", str(site), "--base-image", str(build_x86.path))
+    stick, changed = tmp_path / "stick.img", tmp_path / "changed.iso"
+    stick.write_bytes((site / ISO).read_bytes() + bytes(5000))
+    good = run("media", "verify", str(stick), *again)
+    assert good.status == 0, good.out
+    assert "the 5000 bytes behind it" in good.out
+    coreos_installer("iso", "kargs", "modify", "--append", "quiet", "-o", changed, site / ISO)
+    assert "kernel arguments ['quiet']" in run("media", "verify", str(changed), *again).out
+    make(site, None, "config-image")
+    config = bytearray((site / "agentconfig.noarch.iso").read_bytes())
+    config[-3000] ^= 255
+    changed.write_bytes(config)
+    assert "config.gz, byte" in run("media", "verify", str(changed), "--rebuild", str(site)).out

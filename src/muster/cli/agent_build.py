@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from muster.cli import base_image as base_images
-from muster.cli import progress, site
+from muster.cli import log, progress, site
 from muster.cli.agent_media import Call
 from muster.cli.medium import read_text, tell
 from muster.cli.options import BaseImageFlags
@@ -26,7 +26,7 @@ from muster.image.draft import Draft
 from muster.image.iso.volume import Volume
 from muster.image.making import Making, digest_inputs, start_making
 from muster.image.product import Source
-from muster.image.tokens import parse_duration
+from muster.image.tokens import parse_validity
 from muster.model.plan import Plan
 from muster.model.site import Site
 
@@ -36,6 +36,8 @@ Recipe: TypeAlias = Callable[[Workshop, Source], tuple[str, ...]]
 def make_image(call: Call, base_image: BaseImageFlags, draft: Draft | None) -> None:
     """The ISO that all hosts boot."""
     loaded = site.load_cluster(call.run)
+    if draft is not None and loaded[1].minimal_iso:
+        draft.discard()
     name = image_name(loaded[1])
     _make(call, loaded, name, base_image, lambda shop, source: build_image(shop, source.with_draft(draft)))
 
@@ -48,6 +50,12 @@ def make_pxe_files(call: Call, base_image: BaseImageFlags) -> None:
 def make_config_image(call: Call) -> None:
     """The ISO that makes hosts of a generic image those of a site."""
     found, plan = site.load_cluster(call.run)
+    infra = found.infra_env_spec
+    if call.override or (infra is not None and (infra.ignition_config_override or infra.kernel_arguments)):
+        log.warn(
+            "a configuration ISO has no place for ignitionConfigOverride, kernelArguments and"
+            " --ignition-override; give them to `agent create unconfigured-image`"
+        )
     with start_making(call.run.directory, CONFIG_ISO, call.manner) as making:
         order = _settle(call, found, plan, making)
         if not making.is_current(_inputs(call, found, order)):
@@ -71,7 +79,7 @@ def make_unconfigured_ignition(call: Call) -> None:
 
 def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
     """The ISO for hosts of any site."""
-    from muster.image.generic import generic_ignition, generic_image_name
+    from muster.image.generic import generic_customization, generic_image_name
     from muster.image.live_image import build_live_image
 
     found = site.load_valid_site(call.run, may_be_empty=True)
@@ -83,8 +91,8 @@ def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
         ):
             if not making.is_current(_inputs(call, found, None, base.sha256)):
                 base_images.warn_customized(volume)
-                ignition = generic_ignition(found, call.override)
-                build_live_image(making, Source(base, volume, cache), ignition, (), progress)
+                wanted = generic_customization(found, call.override)
+                build_live_image(making, Source(base, volume, cache), wanted, (), progress)
                 making.finish()
             tell(call.run, making, ["next: boot any host from it, then attach its site's configuration ISO"])
 
@@ -110,7 +118,7 @@ def _make(
 
 
 def _settle(call: Call, found: Site, plan: Plan, making: Making) -> Order:
-    valid_for = parse_duration(call.valid_for)
+    valid_for = parse_validity(call.valid_for)
     secrets = making.renew_tokens(making.settle_secrets(signer_key(found.install)), valid_for)
     return Order(plan, secrets, valid_for, call.override)
 

@@ -28,7 +28,7 @@ from muster.image.cache.stock import (
     verify_image,
 )
 from muster.image.cache.store import Cache
-from muster.image.units import parse_age, render_age, render_size
+from muster.image.units import parse_span, render_age, render_size
 
 
 @click.group(epilog=options.examples("muster cache list", "muster cache prune --older-than 30d --dry-run"))
@@ -153,7 +153,7 @@ def _parse_wish(flags: dict[str, Any], *, as_json: bool) -> _Wish:
     asks = not yes and not dry
     if asks and as_json:
         raise UserError("--output json cannot ask", hint="add --yes or --dry-run, or leave --output json out")
-    return _Wish(None if everything else parse_age(age or "30d"), dry, asks, as_json)
+    return _Wish(None if everything else parse_span(age or "30d"), dry, asks, as_json)
 
 
 def _ask(chosen: Sequence[Item], store: Cache) -> None:

@@ -221,6 +221,8 @@ def verify(
     That is told by its checksum file, by a signature of that, or by making the medium again and comparing.
     """
     as_json = options.begin_without_site(output_format=output_format)
+    if not medium.exists():
+        raise UserError(f"there is no {medium}", hint="name the image to verify")
     findings = [_verify_checksum(medium, checksum)] if rebuild is None or checksum else []
     if public_key is not None:
         findings.append(_verify_signature(medium, checksum, public_key))

@@ -68,6 +68,8 @@ def tell(run: Run, making: Making, lines: Iterable[str] = (), **facts: Any) -> N
         return
     if making.changes:
         click.echo(f"made anew: {'; '.join(making.changes)}")
+    for backup in making.backups:
+        click.echo(f"what was there before is kept as {backup}")
     for line in (*(f"{making.path(name)} written" for name in making.written), *lines):
         click.echo(line)
 

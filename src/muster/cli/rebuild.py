@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.cli import base_image as base_images
-from muster.cli import log, progress, site
+from muster.cli import progress, site
 from muster.cli.config_iso import CONFIG_FILES, CONFIG_HINT
 from muster.cli.medium import read_text
 from muster.cli.options import BaseImageFlags, Run
@@ -29,7 +29,7 @@ from muster.image.kept import find_secrets
 from muster.image.overlay import Overlay
 from muster.image.reading import parse_ignition, text_of
 from muster.image.secrets import SiteSecrets
-from muster.image.tokens import parse_duration
+from muster.image.tokens import parse_validity
 
 _OTHERS: Final[Mapping[str, str]] = {
     "muster-config-image@.service": "an image for hosts of any site",
@@ -68,7 +68,7 @@ def compare_with_site(medium: Path, rebuild: Rebuild) -> tuple[bool, str]:
 def _order(rebuild: Rebuild) -> Order:
     _, plan = site.load_cluster(Run(rebuild.directory, as_json=False))
     override = read_text(rebuild.ignition_override)
-    return Order(plan, _secrets(rebuild.directory), parse_duration(rebuild.valid_for), override)
+    return Order(plan, _secrets(rebuild.directory), parse_validity(rebuild.valid_for), override)
 
 
 def _cluster_config(directory: Path) -> bytes:
@@ -106,20 +106,18 @@ def _refuse_other(found: Volume) -> None:
 
 def _compare_data(found: Volume, data: bytes, directory: Path) -> tuple[bool, str]:
     wanted = Volume("the rebuilt medium", lambda at, length: data[at : at + length], len(data))
-    return _compare(found, wanted, Overlay(len(data), len(data)), directory)
+    return _compare(found, wanted, None, directory)
 
 
-def _compare(found: Volume, wanted: Volume, overlay: Overlay, directory: Path) -> tuple[bool, str]:
-    if found.file_size != wanted.file_size:
-        log.note("%s has %d bytes, rebuilt %d", found.name, found.file_size, wanted.file_size)
+def _compare(found: Volume, wanted: Volume, overlay: Overlay | None, directory: Path) -> tuple[bool, str]:
     size = min(found.file_size, wanted.file_size)
     with progress.bar(f"comparing {found.name}", total=size) as advance:
         offset = first_difference(found.read, wanted.read, size, advance)
     if offset is not None:
         what = explain_difference(found, wanted, overlay, offset)
         return False, f"{found.name} differs from what {directory} gives at byte {offset}, {what}"
-    if found.file_size > size:
-        return False, f"{found.name} goes on after the {size} bytes that {directory} gives"
     if found.file_size < wanted.file_size:
         return False, f"{found.name} ends after {size} bytes of {wanted.file_size}"
-    return True, f"{found.name} is, byte for byte, what {directory} gives"
+    behind = found.file_size - size
+    rest = f"; the {behind} bytes behind it, as a stick has them, were not looked at" if behind else ""
+    return True, f"{found.name} is, byte for byte, what {directory} gives{rest}"

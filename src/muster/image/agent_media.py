@@ -96,7 +96,7 @@ def design_image(order: Order, base: Volume) -> Design:
     """The ISO that all hosts boot."""
     check_architecture(base, RPM_ARCHITECTURES[order.plan.architecture])
     ignition, replaced = ignition_of(order)
-    find_boot_files(base)
+    find_boot_files(base)  # A minimal image cannot be the base: its root file system is elsewhere.
     url = rootfs_url(order.plan) if order.plan.minimal_iso else ""
     if url:
         minimal = minimal_iso(base, url)

@@ -31,16 +31,21 @@ def first_difference(
     return None
 
 
-def explain_difference(found: Volume, wanted: Volume, overlay: Overlay, offset: int) -> str:
-    """What a byte that differs belongs to, as precisely as can be told."""
-    name = overlay.name_at(offset)
-    if name is None:
-        for extent in wanted.walk():
-            if extent.offset <= offset < extent.offset + extent.length:
-                return f"{extent.path}, byte {offset - extent.offset} of it: it is of another base image"
-        return "the structure of the image: it is of another base image"
-    field = _differing_field(found, wanted)
-    return f"{name}: {field}" if field else name
+def explain_difference(found: Volume, wanted: Volume, overlay: Overlay | None, offset: int) -> str:
+    """What a byte that differs belongs to; ``overlay`` tells it from a base image, if there is one."""
+    if overlay is None:
+        return _find_file(wanted, offset)
+    name, field = overlay.name_at(offset), _differing_field(found, wanted)
+    if name or field:
+        return ": ".join(part for part in (name, field) if part)
+    return f"{_find_file(wanted, offset)}: it is of another base image"
+
+
+def _find_file(volume: Volume, offset: int) -> str:
+    for extent in volume.walk():
+        if extent.offset <= offset < extent.offset + extent.length:
+            return f"{extent.path}, byte {offset - extent.offset} of it"
+    return "the structure of the image"
 
 
 def _differing_field(found: Volume, wanted: Volume) -> str:

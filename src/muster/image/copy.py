@@ -11,13 +11,12 @@ import ctypes
 import errno
 import fcntl
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
 from muster.errors import ExternalError, MediaError, cannot
-from muster.files import follow_link, sync_folder
+from muster.files import follow_link, part_of, sync_folder
 from muster.frozen import dataclass
 from muster.image.overlay import Overlay, Piece, Pread
 
@@ -86,7 +85,7 @@ def _replacing(target: Path, size: int, saving: Saving) -> Iterator[int]:
     """A new file under a temporary name, which takes the target's name when all went well."""
     is_link = target.is_symlink()
     path = follow_link(target)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    temporary = part_of(path)
     try:
         if not is_link:
             path.parent.mkdir(parents=True, exist_ok=True)

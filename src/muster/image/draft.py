@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from muster.errors import ExternalError, MediaError, UserError, cannot
-from muster.files import is_free
+from muster.files import is_free, part_of
 from muster.image.copy import Saving, check_space, copy_range, reserve, share_blocks, write_patches
 from muster.image.overlay import Overlay
 
+DRAFT_NAME: Final = "image"
 _STEP: Final = 16 << 20
 
 
@@ -26,14 +26,18 @@ class Draft:
     """A file in the target's folder that fills with the bytes of a base image, in a thread of its own."""
 
     def __init__(self, source: Path, folder: Path) -> None:
-        self._source = source
         self._base = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
         self._look = _look(os.fstat(self._base))
-        self._temporary = folder / f".image.{secrets.token_hex(4)}.part"
-        self._file = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        self._temporary = part_of(folder / DRAFT_NAME)
+        try:
+            self._file = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError:
+            os.close(self._base)
+            raise
         is_free(self._file)
         self._size = os.fstat(self._base).st_size
         self._done = 0
+        self._is_image = False
         self._error: OSError | MediaError | None = None
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._copy, daemon=True)
@@ -71,6 +75,7 @@ class Draft:
             if saving.durable:
                 os.fsync(self._file)
             self._temporary.replace(target)
+            self._is_image = True
         except OSError as error:
             raise cannot("write", target, error) from error
         return True
@@ -82,12 +87,18 @@ class Draft:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave nothing behind that did not become an image."""
-        self._stopped.set()
-        with contextlib.suppress(OSError):
-            self._temporary.unlink(missing_ok=True)
-        self._thread.join()
+        self.discard()
         os.close(self._file)
         os.close(self._base)
+
+    def discard(self) -> None:
+        """Give back the room, unless it became an image."""
+        self._stopped.set()
+        self._thread.join()
+        if not self._is_image:
+            with contextlib.suppress(OSError):
+                self._temporary.unlink(missing_ok=True)
+                os.ftruncate(self._file, 0)
 
 
 def start_draft(source: Path, folder: Path) -> Draft | None:

@@ -8,10 +8,12 @@ from typing import Final
 from muster.config.derive import Counts
 from muster.config.resolve import resolve_hosts
 from muster.image.coreos.architecture import find_architecture
-from muster.image.ignition.merge import merge, parse_override
+from muster.image.coreos.customize import Customization
+from muster.image.ignition.merge import merge_given
 from muster.image.ignition.model import render_tree, tree_of
 from muster.image.ignition.unconfigured import Generic, unconfigured_config
 from muster.image.iso.volume import Volume
+from muster.image.kernel import edit_arguments
 from muster.model.release import RPM_ARCHITECTURES
 from muster.model.site import Site
 
@@ -37,13 +39,23 @@ def generic_of(site: Site) -> Generic:
 
 def generic_ignition(site: Site, override: str) -> bytes:
     """The Ignition config of a generic medium."""
-    tree = tree_of(unconfigured_config(generic_of(site)))
     infra = site.infra_env_spec
-    written = (infra.ignition_config_override or "") if infra else ""
-    for text, origin in ((written, "InfraEnv's ignitionConfigOverride"), (override, "--ignition-override")):
-        if text:
-            tree, _ = merge(tree, parse_override(text, origin))
+    written = infra.ignition_config_override if infra else None
+    tree, _ = merge_given(tree_of(unconfigured_config(generic_of(site))), written, override)
     return render_tree(tree)
+
+
+def generic_customization(site: Site, override: str) -> Customization:
+    """What a live image is given to become a generic medium."""
+    infra = site.infra_env_spec
+    given = infra.kernel_arguments if infra else ()
+    kernel = edit_arguments((str(each.operation or ""), each.argument or "") for each in given)
+    return Customization(
+        ignition=generic_ignition(site, override),
+        kargs_append=kernel.append,
+        kargs_delete=kernel.delete,
+        kargs_replace=kernel.replace,
+    )
 
 
 def generic_image_name(volume: Volume) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from muster.frozen import dataclass
@@ -21,15 +22,22 @@ class KernelArguments:
 
 def kernel_arguments(plan: Plan) -> KernelArguments:
     """Those that follow from the plan, then those of InfraEnv in their order."""
-    wanted: dict[str, list[str]] = {"append": [], "delete": [], "replace": []}
+    implied = []
     if plan.settings.get("fips") is True:
-        wanted["append"].append("fips=1")
+        implied.append("fips=1")
     if plan.platform == "external" and _external_name(plan) == "oci":
-        wanted["append"].append("console=ttyS0")
+        implied.append("console=ttyS0")
     infra_env = plan.manifest_settings.get("InfraEnv")
     given: Any = infra_env.get("kernelArguments") if isinstance(infra_env, dict) else None
-    for entry in given or ():
-        wanted[str(entry.get("operation") or "append")].append(str(entry.get("value") or ""))
+    pairs = [(str(entry.get("operation") or ""), str(entry.get("value") or "")) for entry in given or ()]
+    return edit_arguments(pairs, implied)
+
+
+def edit_arguments(given: Iterable[tuple[str, str]], implied: Iterable[str] = ()) -> KernelArguments:
+    """Operations and arguments, as InfraEnv names them, behind those that follow from something else."""
+    wanted: dict[str, list[str]] = {"append": [*implied], "delete": [], "replace": []}
+    for operation, argument in given:
+        wanted[operation or "append"].append(argument)
     return KernelArguments(*(tuple(wanted[name]) for name in ("append", "delete", "replace")))
 
 

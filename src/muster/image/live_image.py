@@ -12,11 +12,11 @@ from muster.image.sbom import Component
 
 
 def build_live_image(
-    making: Making, source: Source, ignition: bytes, parts: tuple[Component, ...], progress: Progress
+    making: Making, source: Source, wanted: Customization, parts: tuple[Component, ...], progress: Progress
 ) -> None:
     """Write the image, which holds no secrets that Muster makes, and what belongs beside it."""
     name, manner = making.name, making.manner
-    overlay = customize(source.volume, Customization(ignition=ignition))
+    overlay = customize(source.volume, wanted)
     check_target(source, making.path(name), overlay.size)
     making.begin(None, (name, *paper_names(name, manner)))
     digests = digest_customized(source, overlay, progress, with_sha256=manner.with_sha256)

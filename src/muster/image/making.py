@@ -18,6 +18,7 @@ from muster import __version__
 from muster.config.state import STATE_FILE, Record, State, load_state, save_state
 from muster.errors import UserError
 from muster.files import back_up, lock_folder, remove_file, remove_leftovers, save_file
+from muster.image.draft import DRAFT_NAME
 from muster.image.kept import find_secrets, load_secrets
 from muster.image.manner import Manner
 from muster.image.secrets import SiteSecrets, check_spec, dump_secrets, make_secrets, renew_tokens
@@ -101,7 +102,7 @@ class Making:
         self.backups = [str(back_up(self.path(name))) for name in foreign]
         if secrets is not None:
             self.state = replace(self.state, secrets=dump_secrets(secrets))
-        remove_leftovers(self.directory)
+        remove_leftovers(self.directory, (DRAFT_NAME, *names))
         self.former = self.state.media.get(self.name)
         older = self.former.stamps if self.former else {}
         self.state = self.state.with_medium(self.name, Record.unfinished((*names, *older)))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 from base64 import urlsafe_b64encode
 from dataclasses import field
 from datetime import timedelta
@@ -18,11 +17,9 @@ from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.image.keys import PrivateKey, public_pem
 from muster.image.secrets import KeyName, SiteSecrets
+from muster.image.units import parse_span
 
 VALID_FOR: Final = timedelta(days=7)
-_UNITS: Final = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
-_DURATION: Final = re.compile(r"(?:\d{1,6}[wdhms])+\Z", re.ASCII)
-_PART: Final = re.compile(r"(\d+)([wdhms])")
 _SIZE: Final = 32
 _SHORTEST: Final = timedelta(minutes=10)
 _LONGEST: Final = timedelta(days=3650)
@@ -49,19 +46,12 @@ def build_tokens(secrets: SiteSecrets, valid_for: timedelta = VALID_FOR) -> Toke
     return Tokens(agent, user, watcher, public_pem(key.public_key()))
 
 
-def parse_duration(text: str) -> timedelta:
-    """``7d``, ``36h``, ``1d12h``: a time in weeks, days, hours, minutes and seconds."""
-    if not _DURATION.match(text):
-        raise UserError(
-            f"{text!r} is not a duration",
-            hint="write a number and one of w, d, h, m, s, for example 7d or 36h",
-        )
-    total = timedelta()
-    for number, unit in _PART.findall(text):
-        total += timedelta(**{_UNITS[unit]: int(number)})
-    if not _SHORTEST <= total <= _LONGEST:
-        raise UserError(f"{text} is not between 10m and 3650d", hint="choose a duration in between, like 7d")
-    return total
+def parse_validity(text: str) -> timedelta:
+    """How long tokens are to be valid, as a flag says it."""
+    span = parse_span(text)
+    if not _SHORTEST <= span <= _LONGEST:
+        raise UserError(f"{text} is not between 10m and 3650d", hint="choose a time span in between, like 7d")
+    return span
 
 
 def _sign(claims: dict[str, object], key: PrivateKey) -> str:

@@ -11,7 +11,8 @@ from muster.errors import UserError
 
 _STEP: Final = 1024
 _SIZES: Final = ("B", "KiB", "MiB", "GiB", "TiB")
-_AGE: Final = re.compile(r"(\d{1,6})\s*([smhdw])")
+_SPAN: Final = re.compile(r"(?:\d{1,6}[smhdw])+", re.ASCII)
+_PART: Final = re.compile(r"(\d+)([smhdw])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _WORDS: Final = ((86_400, "day"), (3600, "hour"), (60, "minute"))
 
@@ -44,11 +45,11 @@ def render_age(age: timedelta) -> str:
     return "just now"
 
 
-def parse_age(text: str) -> timedelta:
-    """A time span as flags take it: 12h, 30d, 4w."""
-    match = _AGE.fullmatch(text.strip().lower())
-    if match is None:
+def parse_span(text: str) -> timedelta:
+    """A time span as flags take it: 12h, 30d, 1d12h."""
+    written = text.strip().lower()
+    if not _SPAN.fullmatch(written):
         raise UserError(
-            f"{text!r} is not a time span", hint="write a number and one of s, m, h, d, w: 12h, 30d, 4w"
+            f"{text!r} is not a time span", hint="write a number and one of s, m, h, d, w: 12h, 30d, 1d12h"
         )
-    return timedelta(seconds=int(match[1]) * _SECONDS[match[2]])
+    return timedelta(seconds=sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(written)))

@@ -61,7 +61,7 @@ def test_an_image_without_json_has_default_places() -> None:
 
 def test_headers_are_the_last_resort() -> None:
     data = build(igninfo=None, kargs=None, files={"images/ignition.img": b"", "images/old": bytes(2048)})
-    data = data.replace(b"ignition.img", b"ignition.xxx").replace(b"IGNITION.IMG", b"IGNITION.XXX")
+    data = data.replace(b"ignition.img", b"ignition.old").replace(b"IGNITION.IMG", b"IGNITION.OLD")
     place = volume(data).find("images/old")
     assert place is not None
     with_header = replaced(data, 32744, b"coreiso+" + struct.pack("<QQ", place.offset, 2048))

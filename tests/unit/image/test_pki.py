@@ -23,7 +23,7 @@ from muster.errors import UserError
 from muster.image.kubeconfig import render_kubeconfig
 from muster.image.pki import build_pki, build_service_authority, build_service_certificate
 from muster.image.secrets import make_secrets, renew_tokens
-from muster.image.tokens import build_tokens, parse_duration
+from muster.image.tokens import build_tokens, parse_validity
 from muster.model.pki import Curve, KeyAlgorithm, KeySpec
 from tests.seeds import NOW, fixed_secrets
 
@@ -157,10 +157,10 @@ def test_tokens() -> None:
     ("text", "hours"), [("7d", 168), ("36h", 36), ("1d12h", 36), ("2w", 336), ("90m", 1.5), ("3600s", 1)]
 )
 def test_durations(text: str, hours: float) -> None:
-    assert parse_duration(text) == timedelta(hours=hours)
+    assert parse_validity(text) == timedelta(hours=hours)
 
 
 @pytest.mark.parametrize("text", ["", "7", "d", "7 d", "-7d", "1.5h", "7days", "1m", "9999w", "\u0667d"])
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(UserError):
-        parse_duration(text)
+        parse_validity(text)

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from muster.errors import UserError
-from muster.image.units import parse_age, render_age, render_clock, render_size
+from muster.image.units import parse_span, render_age, render_clock, render_size
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def test_times() -> None:
 
 
 def test_ages() -> None:
-    assert [parse_age(text) for text in ("12h", " 30D", "4w", "0s")] == [
+    assert [parse_span(text) for text in ("12h", " 30D", "4w", "0s")] == [
         timedelta(hours=12), timedelta(days=30), timedelta(weeks=4), timedelta(0),
     ]  # fmt: skip
     for text in ("", "30", "d", "-1d", "1 day", "1y"):
         with pytest.raises(UserError, match="is not a time span"):
-            parse_age(text)
+            parse_span(text)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -17,7 +16,7 @@ from types import TracebackType
 from typing import Final
 
 from muster.errors import ExternalError
-from muster.files import save_file
+from muster.files import part_of, save_file
 from muster.image.cache.hashes import Hashed, fingerprint, hash_file, is_racy, stat_file
 from muster.image.cache.lock import Lock, take_lock
 from muster.image.cache.places import NOWHERE, Places, cannot_keep
@@ -249,7 +248,7 @@ class Cache:
         """Keep something that was derived from an image; it appears as a whole or not at all."""
         self.need_writable("go without what it would keep")
         path = self.places.leaf(sha256, name)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        temporary = part_of(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             try:

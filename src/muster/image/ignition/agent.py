@@ -12,7 +12,7 @@ from muster.image.ignition.cluster import cluster
 from muster.image.ignition.hosts import hosts
 from muster.image.ignition.images import images
 from muster.image.ignition.label import label
-from muster.image.ignition.merge import merge, parse_override
+from muster.image.ignition.merge import merge_given
 from muster.image.ignition.model import Config, join, tree_of
 from muster.image.ignition.names import names
 from muster.image.ignition.network import network
@@ -31,16 +31,7 @@ def agent_config(plan: Plan, credentials: Credentials) -> Config:
 def agent_tree(
     plan: Plan, credentials: Credentials, override: str = ""
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The config with what the user adds, and the places where that replaced something of ours.
-
-    InfraEnv's ignitionConfigOverride comes first, then the config that the command was given.
-    """
-    tree = tree_of(agent_config(plan, credentials))
-    replaced: tuple[str, ...] = ()
+    """The config with what the user adds, and the places where that replaced something of ours."""
     infra_env = plan.manifest_settings.get("InfraEnv")
     written = infra_env.get("ignitionConfigOverride") if isinstance(infra_env, dict) else None
-    for text, origin in ((written, "InfraEnv's ignitionConfigOverride"), (override, "--ignition-override")):
-        if isinstance(text, str) and text:
-            tree, more = merge(tree, parse_override(text, origin))
-            replaced += more
-    return tree, replaced
+    return merge_given(tree_of(agent_config(plan, credentials)), written, override)

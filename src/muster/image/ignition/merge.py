@@ -38,6 +38,22 @@ def merge(config: Mapping[str, Any], override: Mapping[str, Any]) -> tuple[dict[
     return merged, tuple(replaced)
 
 
+def merge_given(
+    tree: dict[str, Any], infra_env: object, given: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The config with what users add, and the places where that replaced something of ours.
+
+    InfraEnv's ignitionConfigOverride comes first, then the config that the command was given.
+    """
+    replaced: tuple[str, ...] = ()
+    named = ((infra_env, "InfraEnv's ignitionConfigOverride"), (given, "--ignition-override"))
+    for text, origin in named:
+        if isinstance(text, str) and text:
+            tree, more = merge(tree, parse_override(text, origin))
+            replaced += more
+    return tree, replaced
+
+
 def _without_moved(
     config: Mapping[str, Any], override: Mapping[str, Any], replaced: list[str]
 ) -> dict[str, Any]:

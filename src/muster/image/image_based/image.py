@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from muster.image.coreos.architecture import check_architecture
+from muster.image.coreos.customize import Customization
 from muster.image.live_image import build_live_image
 from muster.image.making import Making
 from muster.image.product import Source
@@ -22,4 +23,5 @@ def build_installation_image(
 ) -> None:
     """Write the ISO and the papers beside it."""
     check_architecture(source.volume, RPM_ARCHITECTURES[plan.architecture])
-    build_live_image(making, source, ignition, (Component("container", plan.seed_image),), progress)
+    wanted = Customization(ignition=ignition)
+    build_live_image(making, source, wanted, (Component("container", plan.seed_image),), progress)
