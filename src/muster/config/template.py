@@ -3,7 +3,31 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import Final
+
+_NETWORK: Final = """\
+interfaces:
+- name: eno1
+  type: ethernet
+  state: up
+  mac-address: 52:54:00:00:00:10
+  ipv4:
+    enabled: true
+    dhcp: false
+    address:
+    - ip: 192.0.2.10
+      prefix-length: 24
+dns-resolver:
+  config:
+    server:
+    - 192.0.2.1
+routes:
+  config:
+  - destination: 0.0.0.0/0
+    next-hop-address: 192.0.2.1
+    next-hop-interface: eno1
+"""
 
 AGENT_CONFIG_TEMPLATE: Final = """\
 # agent-config.yaml: the hosts of the site, and which of them the others meet at.
@@ -27,27 +51,7 @@ hosts:
   rootDeviceHints:                      # without hints: the first disk that fits
     deviceName: /dev/sda
   networkConfig:                        # NMState; without it: DHCP
-    interfaces:
-    - name: eno1
-      type: ethernet
-      state: up
-      mac-address: 52:54:00:00:00:10
-      ipv4:
-        enabled: true
-        dhcp: false
-        address:
-        - ip: 192.0.2.10
-          prefix-length: 24
-    dns-resolver:
-      config:
-        server:
-        - 192.0.2.1
-    routes:
-      config:
-      - destination: 0.0.0.0/0
-        next-hop-address: 192.0.2.1
-        next-hop-interface: eno1
-"""
+""" + indent(_NETWORK, "    ")
 
 IMAGE_BASED_CONFIG_TEMPLATE: Final = """\
 # image-based-config.yaml: what turns the copy of a seed into the cluster of this site.
@@ -68,27 +72,7 @@ hostname: site1.example.com
 # nodeLabels:
 #   example.com/region: north
 networkConfig:                          # NMState; without it: DHCP
-  interfaces:
-  - name: eno1
-    type: ethernet
-    state: up
-    mac-address: 52:54:00:00:00:10
-    ipv4:
-      enabled: true
-      dhcp: false
-      address:
-      - ip: 192.0.2.10
-        prefix-length: 24
-  dns-resolver:
-    config:
-      server:
-      - 192.0.2.1
-  routes:
-    config:
-    - destination: 0.0.0.0/0
-      next-hop-address: 192.0.2.1
-      next-hop-interface: eno1
-"""
+""" + indent(_NETWORK, "  ")
 
 IMAGE_BASED_INSTALLATION_TEMPLATE: Final = """\
 # image-based-installation-config.yaml: how a seed gets onto the disk of a machine, before its site is known.

@@ -8,7 +8,6 @@ that the same secrets give the same bytes on any day and on any machine.
 from __future__ import annotations
 
 import base64
-import json
 import re
 import uuid
 from collections.abc import Callable, Mapping
@@ -152,11 +151,6 @@ def dump_secrets(secrets: SiteSecrets) -> dict[str, object]:
         "keys": {str(name): text for name, text in secrets.keys.items()},
         "tokens_issued": secrets.tokens_issued.strftime(_TIME),
     }
-
-
-def render_secrets(secrets: SiteSecrets) -> str:
-    """The secrets as JSON."""
-    return json.dumps(dump_secrets(secrets), indent=2) + "\n"
 
 
 def parse_secrets(body: object, where: str) -> SiteSecrets:

@@ -172,13 +172,11 @@ def test_keys_that_install_config_asks_for() -> None:
 def test_secrets_are_readable_by_root_alone() -> None:
     proxy = ProxyPlan("", 'http://user:a"$`\\%b@proxy.example.com:3128', "")
     config = build_installation_ignition(replace(installation(), proxy=proxy))
-    environment = config.file("/etc/muster/image-based.env")
-    assert environment is not None
+    files = {file.path: file for file in config.files}
+    environment = files["/etc/muster/image-based.env"]
     assert environment.mode == 0o600
     assert rb'HTTPS_PROXY="http://user:a\"\$\`\\%b@proxy.example.com:3128"' in environment.data
-    pull_secret = config.file("/var/tmp/pull-secret.json")
-    assert pull_secret is not None
-    assert pull_secret.mode == 0o600
+    assert files["/var/tmp/pull-secret.json"].mode == 0o600
     for unit in config.units:
         assert "user:" not in unit.contents
 

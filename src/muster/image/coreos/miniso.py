@@ -13,12 +13,10 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 from muster.errors import MediaError, UserError
 from muster.frozen import dataclass
 from muster.image.compression import compress, decompress
-from muster.image.copy import PRIVATE, Saving, write_stream
 from muster.image.coreos.areas import KARGS_JSON, load_json, load_layout
 from muster.image.coreos.customize import reset
 from muster.image.coreos.kargs import Edit, edit_kargs, encode_kargs
@@ -95,12 +93,6 @@ def minimal_iso(full: Volume, rootfs_url: str | None) -> Minimal:
     ]
     patches.append(Patch(kargs.info.offset, _render_info(volume, default), KARGS_JSON))
     return Minimal(volume, Overlay.of(volume.file_size, patches))
-
-
-def save_minimal_iso(full: Volume, rootfs_url: str | None, target: Path, saving: Saving = PRIVATE) -> None:
-    """Write the minimal image to a file."""
-    minimal = minimal_iso(full, rootfs_url)
-    write_stream(minimal.read, minimal.overlay.size, target, saving)
 
 
 def pack_minimal(full: Volume, minimal: Volume) -> Recipe:

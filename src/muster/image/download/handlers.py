@@ -116,13 +116,5 @@ class _Connection(http.client.HTTPConnection):
         self.sock.settimeout(self._read_s)
 
 
-class _SecureConnection(http.client.HTTPSConnection):
+class _SecureConnection(_Connection, http.client.HTTPSConnection):
     """The same with TLS; the handshake still belongs to the connection."""
-
-    def __init__(self, *args: Any, read_s: float, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._read_s = read_s
-
-    def connect(self) -> None:
-        super().connect()
-        self.sock.settimeout(self._read_s)

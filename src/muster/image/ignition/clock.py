@@ -9,7 +9,7 @@ from muster.image.credentials import Credentials
 from muster.image.ignition.model import PUBLIC, Config, File
 from muster.model.plan import Plan
 
-_REST: Final = "driftfile /var/lib/chrony/drift\nmakestep 1.0 3\nrtcsync\nlogdir /var/log/chrony\n"
+REST: Final = "driftfile /var/lib/chrony/drift\nmakestep 1.0 3\nrtcsync\nlogdir /var/log/chrony\n"
 
 
 def clock(plan: Plan, _credentials: Credentials) -> Config:
@@ -21,4 +21,4 @@ def clock(plan: Plan, _credentials: Credentials) -> Config:
 
 def render_chrony(servers: tuple[str, ...]) -> str:
     """chrony.conf with these servers and no others."""
-    return "".join(f"server {server} iburst\n" for server in servers) + _REST
+    return "".join(f"server {server} iburst\n" for server in servers) + REST

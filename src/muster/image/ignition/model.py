@@ -51,10 +51,6 @@ class Config:
     units: tuple[Unit, ...] = ()
     users: tuple[User, ...] = ()
 
-    def file(self, path: str) -> File | None:
-        """The file at a path."""
-        return next((file for file in self.files if file.path == path), None)
-
 
 def join(parts: Iterable[Config]) -> Config:
     """One config of several. Two parts that claim the same file, unit or user are a mistake of ours."""

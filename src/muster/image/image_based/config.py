@@ -16,6 +16,7 @@ from typing import Final
 from muster.config.kinds import IMAGE_BASED_EXTRA_DIR
 from muster.config.manifests import render_yaml
 from muster.frozen import dataclass
+from muster.image.ignition.clock import REST
 from muster.image.kubeconfig import render_kubeconfig
 from muster.image.pki import Pki, build_pki
 from muster.image.secrets import KeyName, SiteSecrets
@@ -29,13 +30,8 @@ MIRRORS: Final = "cluster-configuration/manifests/image-digest-mirror-set.json"
 _API_VERSION: Final = 1
 _LONGEST_INFRA_ID: Final = 27
 _TRUST_CONFIG_MAP: Final = "user-ca-bundle"
-_CHRONY: Final = (
-    "pool 0.rhel.pool.ntp.org iburst",
-    "driftfile /var/lib/chrony/drift",
-    "makestep 1.0 3",
-    "rtcsync",
-    "logdir /var/log/chrony",
-)
+_POOL: Final = "pool 0.rhel.pool.ntp.org iburst\n"
+"""What the seed's own configuration asks, and the site's servers are added to."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +125,7 @@ def _proxy(plan: ConfigurationPlan) -> dict[str, Plain]:
 def _chrony(plan: ConfigurationPlan) -> str:
     if not plan.ntp_sources:
         return ""
-    return "\n".join((*_CHRONY, *(f"server {source} iburst" for source in plan.ntp_sources))) + "\n"
+    return _POOL + REST + "".join(f"server {source} iburst\n" for source in plan.ntp_sources)
 
 
 def _mirror_set(plan: ConfigurationPlan) -> dict[str, Plain]:
