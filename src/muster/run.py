@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The only place that starts a program.
+
+    run(["mksquashfs", tree, image], heard=show)     wait for it; its output is the result
+    start(["qemu-system-x86_64", ...], log=path)     let it go on when we end
+
+A program that is missing or fails is an `ExternalError` that carries what it said last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess  # noqa: TID251
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Final, Protocol
+
+from muster.errors import ExternalError
+from muster.frozen import dataclass
+
+Argument = str | Path
+_LAST_LINES: Final = 12
+_PATIENCE_S: Final = 5.0
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """Where and how long a program may run."""
+
+    cwd: Path | None = None
+    env: Mapping[str, str] | None = None
+    """What it finds in its environment besides ours."""
+    deadline_s: float | None = None
+
+
+PLAIN: Final = Circumstances()
+
+
+class Run(Protocol):
+    """Something that runs a program: `run` below, or what stands in for it."""
+
+    def __call__(
+        self,
+        argv: Sequence[Argument],
+        *,
+        feed: str = "",
+        heard: Callable[[str], None] | None = None,
+        circumstances: Circumstances = PLAIN,
+    ) -> str: ...
+
+
+def run(
+    argv: Sequence[Argument],
+    *,
+    feed: str = "",
+    heard: Callable[[str], None] | None = None,
+    circumstances: Circumstances = PLAIN,
+) -> str:
+    """Run a program to its end and return what it printed; ``heard`` is told every line as it comes."""
+    words = [os.fspath(each) for each in argv]
+    lines: list[str] = []
+    with _popen(words, circumstances, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with _ended_with_us(process), _killed_at(process, circumstances.deadline_s) as is_late:
+            with contextlib.suppress(BrokenPipeError):  # It did not want to hear all of it.
+                process.stdin.write(feed)
+                process.stdin.close()
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))
+                if heard is not None:
+                    heard(lines[-1])
+            status = process.wait()
+    if is_late():
+        raise ExternalError(
+            f"{shlex.join(words)} did not end within {circumstances.deadline_s:g} s",
+            hint="run it by hand to see what it waits for",
+        )
+    if status != 0:
+        raise _failed(words, status, lines)
+    return "\n".join(lines)
+
+
+def start(argv: Sequence[Argument], *, log: Path, circumstances: Circumstances = PLAIN) -> int:
+    """Start a program that outlives us, in a session of its own; what it says goes to a file. Its pid."""
+    words = [os.fspath(each) for each in argv]
+    with log.open("ab") as file:
+        process = _popen(words, circumstances, stdin=subprocess.DEVNULL, stdout=file, detached=True)
+    process.returncode = 0  # Nobody here waits for it; Python need not warn of that.
+    return process.pid
+
+
+def find_program(name: str) -> Path | None:
+    """Where a program is; those of the system's administrator are looked for, too."""
+    path = os.environ.get("PATH", os.defpath)
+    found = shutil.which(name, path=f"{path}:/usr/local/sbin:/usr/sbin:/sbin")
+    return Path(found) if found else None
+
+
+def _popen(
+    words: Sequence[str],
+    circumstances: Circumstances,
+    *,
+    stdin: int,
+    stdout: int | IO[bytes],
+    detached: bool = False,
+) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            words,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            cwd=circumstances.cwd,
+            env={**os.environ, **(circumstances.env or {})},
+            start_new_session=detached,
+            process_group=None if detached else 0,
+        )
+    except FileNotFoundError as error:
+        raise ExternalError(f"the program {words[0]} is not there", hint=f"install {words[0]}") from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ExternalError(f"cannot run {words[0]}: {reason}", hint="check that program") from error
+
+
+@contextlib.contextmanager
+def _ended_with_us(process: subprocess.Popen[str]) -> Iterator[None]:
+    """When we are interrupted, a program and its children get a moment to clean up, then they are killed."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(_PATIENCE_S)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        raise
+
+
+@contextlib.contextmanager
+def _killed_at(process: subprocess.Popen[str], deadline_s: float | None) -> Iterator[Callable[[], bool]]:
+    """End a program that takes too long; the function tells whether that happened."""
+    if deadline_s is None:
+        yield lambda: False
+        return
+    from threading import Timer
+
+    late = []
+
+    def end() -> None:
+        late.append(time.monotonic())
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    timer = Timer(deadline_s, end)
+    timer.start()
+    try:
+        yield lambda: bool(late)
+    finally:
+        timer.cancel()
+
+
+def _failed(words: Sequence[str], status: int, lines: Sequence[str]) -> ExternalError:
+    what = f"ended by {signal.Signals(-status).name}" if status < 0 else f"failed with status {status}"
+    last = "\n".join(f"    {line}" for line in deque(lines, _LAST_LINES))
+    return ExternalError(
+        f"{Path(words[0]).name} {what}" + (f"; it said last:\n{last}" if last else ""),
+        hint=f"the command was: {shlex.join(words)}",
+    )
