@@ -8,7 +8,6 @@ from contextlib import closing
 from typing import Final
 
 from muster.errors import ExternalError, UserError
-from muster.image.cache.lock import Lock
 from muster.image.cache.places import key_of
 from muster.image.cache.records import ImageRecord, UrlRecord, render_time
 from muster.image.cache.store import Cache
@@ -17,6 +16,7 @@ from muster.image.download.transfer import Target, Tools, download
 from muster.image.download.trouble import Damaged, Unreachable, refuse_status
 from muster.image.iso.volume import check_volume
 from muster.image.source import Remote, Source
+from muster.lock import Lock
 
 _logger: Final = logging.getLogger(__name__)
 

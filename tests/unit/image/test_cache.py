@@ -11,9 +11,9 @@ from typing import NoReturn
 import pytest
 
 from muster.errors import UserError
-from muster.image.cache.lock import Lock, find_free_lock, take_lock
 from muster.image.cache.places import NOWHERE, find_cache_root
 from muster.image.cache.records import HashRecord, ImageRecord, find_record, find_time, save_record
+from muster.lock import Lock, find_free_lock, take_lock
 
 
 def homeless() -> NoReturn:

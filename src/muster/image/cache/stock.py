@@ -18,11 +18,11 @@ from typing import Final
 from muster.errors import ExternalError, UserError
 from muster.frozen import dataclass
 from muster.image.cache.hashes import hash_file
-from muster.image.cache.lock import Lock, find_free_lock
 from muster.image.cache.places import cannot_keep
 from muster.image.cache.records import ImageRecord, PartRecord, UrlRecord, find_record, find_time
 from muster.image.cache.store import TAG, TAG_FILE, Cache
 from muster.image.progress import Progress
+from muster.lock import Lock, find_free_lock
 
 _IN_FLIGHT: Final = timedelta(hours=1)
 """How long a temporary name may belong to somebody who is just writing it."""

@@ -18,7 +18,6 @@ from typing import Final
 from muster.errors import ExternalError
 from muster.files import part_of, save_file
 from muster.image.cache.hashes import Hashed, fingerprint, hash_file, is_racy, stat_file
-from muster.image.cache.lock import Lock, take_lock
 from muster.image.cache.places import NOWHERE, Places, cannot_keep
 from muster.image.cache.records import (
     HashRecord,
@@ -30,6 +29,7 @@ from muster.image.cache.records import (
 )
 from muster.image.progress import Progress
 from muster.image.units import render_size
+from muster.lock import Lock, take_lock
 
 _logger: Final = logging.getLogger(__name__)
 TAG_FILE: Final = "CACHEDIR.TAG"
