@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Live images are made once for all tests that need them."""
+"""What takes long to make is made once for all tests that need it."""
 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
+from muster.image.cache.places import find_cache_root
+from muster.toolbox import Toolbox, open_toolbox
 from tests.component.live import VARIANTS, Live, build_live
 
 Build: TypeAlias = Callable[[str], Live]
@@ -34,3 +38,15 @@ def build_x86(build: Build) -> Live:
 @pytest.fixture
 def build_partition(build: Build) -> Live:
     return build("partition")
+
+
+@pytest.fixture(scope="session")
+def cache_root() -> Path:
+    """The cache of the user who runs the tests: what is in it is verified, and slow to get again."""
+    return find_cache_root(None, os.environ, Path.home)
+
+
+@pytest.fixture(scope="session")
+def toolbox(cache_root: Path) -> Toolbox:
+    """Programs of Debian 13."""
+    return open_toolbox(cache_root)
