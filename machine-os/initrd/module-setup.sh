@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The dracut module of the machine OS: Ignition, and how the root file system comes to be.
+# MUSTER_MODULES (kernel modules) and MUSTER_BUILD (the name of this build) come from the builder.
+
+check() { return 0; }
+
+depends() { echo systemd systemd-initrd udev-rules ignition; }
+
+installkernel() {
+    # shellcheck disable=SC2086
+    hostonly='' instmods $MUSTER_MODULES
+}
+
+install() {
+    inst_multiple awk bash blkid cat chroot cp curl cut e2fsck find grep install journalctl ln losetup ls lsblk mkdir modprobe mount \
+        mv partx poweroff mkfs.ext4 rm rmdir sed sfdisk sgdisk sh sleep sort sync systemctl tr udevadm umount
+    inst_simple /etc/mke2fs.conf
+    inst_rules 60-cdrom_id.rules 60-persistent-storage.rules 64-md-raid-assembly.rules
+
+    # Every initrd unit asserts on this file.
+    sed "s/^ID=.*/&\nVARIANT=initrd\nBUILD_ID=$MUSTER_BUILD/" /usr/lib/os-release >"$initdir/usr/lib/initrd-release"
+    ln -sf ../usr/lib/initrd-release "$initdir/etc/initrd-release"
+    ln -sf initrd-release "$initdir/usr/lib/os-release"
+    ln -sf ../usr/lib/initrd-release "$initdir/etc/os-release"
+    mkdir -p "$initdir"/{proc,sys,dev,run,tmp,sysroot,root,var,etc/coreos}
+    grep -E '^(root|messagebus|systemd)' /etc/passwd >"$initdir/etc/passwd"
+    grep -E '^(root|tty|disk|cdrom|messagebus|systemd|kvm|render|input|lp|audio|video|dialout|kmem|sgx|clock)' /etc/group >"$initdir/etc/group"
+
+    # Ignition looks for the user's configuration below /usr, which systemd would keep from changing.
+    mkdir -p "$initdir/etc/systemd/system.conf.d" "$initdir/usr/lib/ignition/base.d"
+    printf '[Manager]\nProtectSystem=no\n' >"$initdir/etc/systemd/system.conf.d/muster.conf"
+
+    # What coreos-installer looks for before it customizes a live initrd.
+    : >"$initdir/etc/coreos-live-initramfs"
+    cp "$moddir/features.json" "$initdir/etc/coreos/features.json"
+
+    # Debian's Ignition is built to relabel for SELinux, which is not here.
+    mkdir -p "$initdir/etc/selinux"
+    inst_script "$moddir/setfiles" /usr/sbin/setfiles
+
+    inst_script "$moddir/is-live-image" /usr/bin/is-live-image
+    inst_simple "$moddir/functions" /usr/lib/muster/functions
+    inst_simple /usr/lib/systemd/system/emergency.target
+    inst_simple "$moddir/emergency.service" "$systemdsystemunitdir/emergency.service"
+    local step
+    inst_script "$moddir/muster-emergency" /usr/lib/muster/emergency
+    for step in prepare sysroot hand-over; do
+        inst_script "$moddir/muster-$step" "/usr/lib/muster/$step"
+        inst_simple "$moddir/muster-$step.service" "$systemdsystemunitdir/muster-$step.service"
+    done
+    require muster-prepare.service initrd.target
+    require muster-sysroot.service initrd-root-fs.target
+    require muster-hand-over.service initrd.target
+}
+
+# require UNIT TARGET
+require() {
+    mkdir -p "$initdir$systemdsystemunitdir/$2.requires"
+    ln -sf "../$1" "$initdir$systemdsystemunitdir/$2.requires/$1"
+}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The root file system: packages are installed into a folder, and what runs nothing is taken out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from muster.debian.apt import Package
+from muster.errors import ExternalError
+from muster.machine_os.build import Build
+
+_FIELDS: Final = ("Filename", "Size", "SHA256")
+_EXCLUDED: Final = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
+
+
+def install_packages(build: Build) -> None:
+    """Install the packages on the shelf, and only those, with mmdebstrap."""
+    repository = build.work / "repository"
+    repository.mkdir()
+    (repository / "Packages").write_text("\n".join(_stanzas(build, repository)), "utf-8")
+    (repository / "Release").write_text(_release(repository, build.recipe.suite), "utf-8")
+    excluded = [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
+    build.call(
+        [
+            "mmdebstrap",
+            *("--variant=essential", "--mode=root", "--format=directory"),
+            f"--architectures={build.recipe.architecture.debian}",
+            '--aptopt=APT::Install-Recommends "false"',
+            *excluded,
+            f"--include={','.join(build.recipe.packages)}",
+            *(build.recipe.suite, build.root, f"deb [trusted=yes] copy:{repository} ./"),
+        ],
+        INITRD="No",  # Kernel packages would make one of their own.
+    )
+    shutil.rmtree(repository)
+
+
+def _release(repository: Path, suite: str) -> str:
+    """Tells apt that this is the suite; what is essential is looked for in it alone."""
+    packages = repository / "Packages"
+    digest = hashlib.sha256(packages.read_bytes()).hexdigest()
+    return f"Suite: {suite}\nCodename: {suite}\nSHA256:\n {digest} {packages.stat().st_size} Packages\n"
+
+
+def _stanzas(build: Build, repository: Path) -> Iterator[str]:
+    """What apt wants to know of the packages; they lie beside it."""
+    for package in build.packages:
+        path = build.shelf.path(package)
+        _link(path, repository / path.name)
+        control = build.run(["dpkg-deb", "--field", path]).strip()
+        yield f"{control}\nFilename: ./{path.name}\nSize: {package.size}\nSHA256: {package.sha256}\n"
+
+
+def _link(path: Path, name: Path) -> None:
+    try:
+        os.link(path, name)
+    except OSError:
+        shutil.copyfile(path, name)
+
+
+def make_image(build: Build) -> None:
+    """Take out what is not needed, and compress the rest."""
+    prune_modules(build)
+    for pattern in build.recipe.data["tree"]["remove"]:
+        for path in expand(build.root, pattern):
+            remove(path)
+    (build.root / "etc/machine-id").write_text("uninitialized\n", "ascii")
+    build.tool(
+        "mksquashfs", build.root, build.image, "-comp", "zstd", "-Xcompression-level", "15", "-b", "262144",
+        "-noappend", "-no-progress", "-quiet", "-no-recovery", "-processors", str(os.cpu_count() or 1),
+    )  # fmt: skip
+
+
+def prune_modules(build: Build) -> None:
+    """Leave the kernel modules that the recipe names, and what those need."""
+    version = kernel_version(build.root)
+    base = build.root / "usr/lib/modules" / version
+    everything = _load_dependencies(base / "modules.dep")
+    wanted = tuple(f"kernel/{name.rstrip('/')}" for name in build.recipe.hardware.modules)
+    if wanted == ("kernel/.",):
+        return
+    kept = choose_modules(everything, wanted)
+    for name in everything:
+        if name not in kept:
+            (base / name).unlink()
+    build.inside("depmod", version)
+
+
+def choose_modules(dependencies: dict[str, list[str]], wanted: tuple[str, ...]) -> set[str]:
+    """Modules below the wanted places, and all that they depend on."""
+    kept: set[str] = set()
+    waiting = [name for name in dependencies if _is_below(name, wanted)]
+    while waiting:
+        name = waiting.pop()
+        if name not in kept:
+            kept.add(name)
+            waiting.extend(dependencies.get(name, ()))
+    return kept
+
+
+def _is_below(name: str, wanted: tuple[str, ...]) -> bool:
+    plain = re.sub(r"\.ko\.\w+\Z", ".ko", name)
+    return any(plain == place or plain.startswith(f"{place}/") for place in wanted)
+
+
+def _load_dependencies(path: Path) -> dict[str, list[str]]:
+    lines = (line.partition(":") for line in path.read_text("ascii").splitlines())
+    return {name: needs.split() for name, _, needs in lines}
+
+
+def kernel_version(root: Path) -> str:
+    """The one kernel that is installed."""
+    found = sorted(path.name for path in (root / "usr/lib/modules").iterdir())
+    if len(found) != 1:
+        raise ExternalError(f"there is not one kernel but {len(found)}", hint="check the recipe's packages")
+    return found[0]
+
+
+def expand(root: Path, pattern: str) -> Iterable[Path]:
+    """Paths below the root; {a,b} stands for either."""
+    match = re.search(r"\{([^}]*)\}", pattern)
+    if match is None:
+        return sorted(root.glob(pattern))
+    options = match[1].split(",")
+    return [path for each in options for path in expand(root, pattern.replace(match[0], each, 1))]
+
+
+def remove(path: Path) -> None:
+    """A file, a link, or a folder with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def installed_size(packages: Iterable[Package]) -> int:
+    """What was fetched for them."""
+    return sum(package.size for package in packages)
