@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The dracut module of the machine OS: Ignition, and how the root file system comes to be.
-# MUSTER_MODULES (kernel modules) and MUSTER_BUILD (the name of this build) come from the builder.
+# MUSTER_MODULES, the kernel modules, come from the builder.
 
 check() { return 0; }
 
@@ -19,7 +19,7 @@ install() {
     inst_rules 60-cdrom_id.rules 60-persistent-storage.rules 64-md-raid-assembly.rules
 
     # Every initrd unit asserts on this file.
-    sed "s/^ID=.*/&\nVARIANT=initrd\nBUILD_ID=$MUSTER_BUILD/" /usr/lib/os-release >"$initdir/usr/lib/initrd-release"
+    sed "s/^ID=.*/&\nVARIANT=initrd/" /usr/lib/os-release >"$initdir/usr/lib/initrd-release"
     ln -sf ../usr/lib/initrd-release "$initdir/etc/initrd-release"
     ln -sf initrd-release "$initdir/usr/lib/os-release"
     ln -sf ../usr/lib/initrd-release "$initdir/etc/os-release"

@@ -120,7 +120,8 @@ def _make_boot(build: Build, target: Path) -> None:
             (folder / "grub" / platform / name).write_bytes(data)
     _set_times(folder, build.epoch)
     content = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    size_mib = -(-content // MIB) + build.recipe.data["disk"]["boot_slack_mib"]
+    # coreos-installer writes a second initial RAM disk before it removes the first.
+    size_mib = -(-(content + build.initrd.stat().st_size) // MIB) + build.recipe.data["disk"]["boot_slack_mib"]
     _make_ext4(build, target, folder, size_mib)
     shutil.rmtree(folder)
 

@@ -36,7 +36,6 @@ def make_initrd(build: Build) -> None:
             *("dracut", "--force", "--no-hostonly", "--reproducible", "--quiet", "--kver", version),
             f"/boot/initrd-{version}",
             MUSTER_MODULES=" ".join(build.recipe.data["initrd"]["modules"]),
-            MUSTER_BUILD=build.key,
         )
     shutil.move(build.root / f"boot/initrd-{version}", build.initrd)
     shutil.copyfile(build.root / f"boot/vmlinuz-{version}", build.kernel)

@@ -70,7 +70,9 @@ def make_image(build: Build) -> None:
     for pattern in build.recipe.data["tree"]["remove"]:
         for path in expand(build.root, pattern):
             remove(path)
-    (build.root / "etc/machine-id").write_text("uninitialized\n", "ascii")
+    (build.root / "etc/machine-id").write_text("", "ascii")  # Each machine gets one at its first boot.
+    for name in ("etc/.updated", "var/.updated"):  # Nothing is left to be updated at the first boot.
+        (build.root / name).write_text(f"TIMESTAMP_NSEC={build.epoch}000000000\n", "ascii")
     build.tool(
         "mksquashfs", build.root, build.image, "-comp", "zstd", "-Xcompression-level", "15", "-b", "262144",
         "-noappend", "-no-progress", "-quiet", "-no-recovery", "-processors", str(os.cpu_count() or 1),

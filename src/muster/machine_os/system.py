@@ -119,10 +119,8 @@ def _set_up(build: Build) -> None:
     chrony = root / "etc/chrony/chrony.conf"
     chrony.unlink(missing_ok=True)
     chrony.symlink_to("../chrony.conf")
-    (root / "etc/hostname").write_text("localhost\n", "ascii")
+    (root / "etc/hostname").unlink(missing_ok=True)  # Ignition may write one, and replaces nothing unasked.
     (root / "etc/fstab").write_text("", "ascii")
     (root / "etc/resolv.conf").unlink(missing_ok=True)
     (root / "etc/resolv.conf").symlink_to("/run/NetworkManager/resolv.conf")
-    # No machine has an identity before its first boot: systemd then follows presets, and so Ignition's.
-    (root / "etc/machine-id").write_text("uninitialized\n", "ascii")
     (root / "var/lib/dbus/machine-id").unlink(missing_ok=True)
