@@ -9,6 +9,7 @@ from typing import Final
 from muster.model.agent_config import AgentConfig
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
 from muster.model.install_config import InstallConfig
+from muster.model.lab import LabConfig
 from muster.model.manifests import (
     AgentClusterInstall,
     ClusterDeployment,
@@ -26,12 +27,15 @@ EXTRA_DIR: Final = "openshift"
 IMAGE_BASED_EXTRA_DIR: Final = "extra-manifests"
 FINISHED_DIR: Final = "cluster-configuration"
 """What `openshift-install image-based create config-image` puts onto its image, and reads back."""
+LAB_FILE: Final = "lab.yaml"
+"""It speaks of a rehearsal, and no medium depends on it."""
 TOP_FILES: Final[Mapping[str, type[Model]]] = {
     "install-config.yaml": InstallConfig,
     "agent-config.yaml": AgentConfig,
     "image-based-installation-config.yaml": ImageBasedInstallationConfig,
     "image-based-config.yaml": ImageBasedConfig,
     "nodes-config.yaml": NodesConfig,
+    LAB_FILE: LabConfig,
 }
 MANIFEST_FILES: Final[Mapping[str, type[Model]]] = {
     "pull-secret.yaml": PullSecret,

@@ -22,6 +22,7 @@ from muster.config.kinds import (
     EXTRA_DIR,
     FINISHED_DIR,
     IMAGE_BASED_EXTRA_DIR,
+    LAB_FILE,
     MANIFEST_FILES,
     MANIFESTS_DIR,
     MIRROR_DIR,
@@ -32,6 +33,7 @@ from muster.config.spelling import closest
 from muster.model.agent_config import AgentConfig
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
 from muster.model.install_config import InstallConfig
+from muster.model.lab import LabConfig
 from muster.model.manifests import NMStateConfig
 from muster.model.nodes_config import NodesConfig
 from muster.model.problem import Move, Place, Problem, problem
@@ -98,6 +100,7 @@ class _Loader:
             ),
             image_based=cast(ImageBasedConfig | None, top.get("image-based-config.yaml")),
             nodes=nodes,
+            lab=cast(LabConfig | None, top.get(LAB_FILE)),
             unread=tuple(self.unread),
             sources=tuple(self.sources),
         )

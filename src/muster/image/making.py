@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from muster import __version__
+from muster.config.kinds import LAB_FILE
 from muster.config.state import STATE_FILE, Record, State, load_state, save_state
 from muster.errors import UserError
 from muster.files import back_up, lock_folder, remove_file, remove_leftovers, save_file
@@ -149,7 +150,7 @@ def start_making(directory: Path, name: str, manner: Manner) -> Iterator[Making]
 def digest_inputs(site: Site, secrets: SiteSecrets | None, options: Mapping[str, str]) -> dict[str, str]:
     """Digests of all that decides the bytes of a medium, by a name for people."""
     texts = {
-        **{source.name: source.text for source in site.sources},
+        **{source.name: source.text for source in site.sources if source.name != LAB_FILE},
         "the release image": site.environment.release_image,
         "the secrets": json.dumps(dump_secrets(secrets), sort_keys=True) if secrets else "",
         "the version of Muster": __version__,

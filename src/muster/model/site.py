@@ -12,6 +12,7 @@ from muster.model.agent_config import AgentConfig
 from muster.model.host import Host
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
 from muster.model.install_config import InstallConfig
+from muster.model.lab import LabConfig
 from muster.model.manifests import (
     AgentClusterInstall,
     ClusterDeployment,
@@ -103,6 +104,7 @@ class Site:
     image_based_installation: ImageBasedInstallationConfig | None = None
     image_based: ImageBasedConfig | None = None
     nodes: NodesConfig | None = None
+    lab: LabConfig | None = None
     unread: tuple[str, ...] = ()
     """Files that are there but could not be read, so that what they say is not known."""
     sources: tuple[Source, ...] = ()

@@ -17,6 +17,7 @@ from muster.config.rules import (
     hosts,
     image_based,
     interfaces,
+    lab,
     manifests,
     mirrors,
     networking,
@@ -47,4 +48,5 @@ RULES: Final[tuple[RuleFunction, ...]] = (
     *manifests.RULES,
     *image_based.RULES,
     *nodes.RULES,
+    *lab.RULES,
 )
