@@ -19,7 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import IO, Final, NoReturn, Protocol
 
 from muster.errors import ExternalError
 from muster.frozen import dataclass
@@ -175,3 +175,15 @@ def _failed(words: Sequence[str], status: int, lines: Sequence[str]) -> External
         f"{Path(words[0]).name} {what}" + (f"; it said last:\n{last}" if last else ""),
         hint=f"the command was: {shlex.join(words)}",
     )
+
+
+def become(argv: Sequence[Argument]) -> NoReturn:
+    """End as another program, which takes over our terminal and our exit status."""
+    words = [os.fspath(each) for each in argv]
+    try:
+        os.execvp(words[0], words)
+    except FileNotFoundError as error:
+        raise ExternalError(f"the program {words[0]} is not there", hint=f"install {words[0]}") from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ExternalError(f"cannot run {words[0]}: {reason}", hint="check that program") from error

@@ -16,6 +16,7 @@ VERBS: Final = {
     "plan": ("plan:plan", "Show what will be installed, and where every value comes from."),
     "agent": ("agent:agent", "Make media and manifests for an agent-based installation."),
     "image-based": ("image_based:image_based", "Make media for an image-based installation."),
+    "lab": ("lab:lab", "Rehearse a site on virtual machines."),
     "os": ("machine_os:machine_os", "Build the machine OS: live ISO and disk image."),
     "cache": ("cache:cache", "Show, verify and prune the images that are kept between runs."),
     "media": ("media:media", "Look at finished media: content, checksums, secrets."),

@@ -22,7 +22,9 @@ class _Use:
     vlan: int
 
 
-def plan_legs(plan: Plan, hosts: Sequence[SiteHost], segments: dict[str, str], default: str) -> tuple[Leg, ...]:
+def plan_legs(
+    plan: Plan, hosts: Sequence[SiteHost], segments: dict[str, str], default: str
+) -> tuple[Leg, ...]:
     """One address in each machine network; ``segments`` says into what the cards of a network are plugged."""
     return tuple(
         Leg(segment, f"{address}/{network.prefixlen}", vlan, reason)
@@ -37,7 +39,9 @@ def _where(
 ) -> tuple[str, int]:
     for host in hosts:
         for use in _uses(host.network, network) if host.network else ():
-            plugged = (segments[f"{host.label}/{card}"] for card in use.cards if f"{host.label}/{card}" in segments)
+            plugged = (
+                segments[f"{host.label}/{card}"] for card in use.cards if f"{host.label}/{card}" in segments
+            )
             return next(plugged, default), use.vlan
     return default, 0
 
@@ -76,7 +80,9 @@ def _address(network: Network, plan: Plan, hosts: Sequence[SiteHost]) -> tuple[I
             if candidate in network and candidate not in taken:
                 return candidate, what
     last = int(network.broadcast_address) - (1 if network.version == 4 else 0)
-    while (address := ip_address(last) if network.version == 4 else type(network.network_address)(last)) in taken:
+    while (
+        address := ip_address(last) if network.version == 4 else type(network.network_address)(last)
+    ) in taken:
         last -= 1
     return address, "the highest free address"
 

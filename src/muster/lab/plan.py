@@ -27,6 +27,9 @@ class Disk:
     vendor: str = ""
     product: str = ""
     rotational: bool | None = None
+    slot: str = ""
+    """PCI address of its SATA controller; empty for the machine's own."""
+    port: int = 0
 
 
 @dataclass(frozen=True)

@@ -58,9 +58,7 @@ def plan_lab(site: Site, plan: Plan, wishes: Wishes) -> LabPlan:
         )
     guests = list(_guests(plan))
     plugged = _plug(config, guests)
-    machines = tuple(
-        _machine(guest, index, config, wishes, plugged) for index, guest in enumerate(guests)
-    )
+    machines = tuple(_machine(guest, index, config, wishes, plugged) for index, guest in enumerate(guests))
     names = [DEFAULT_SEGMENT, *(segment.name or "" for segment in config.segments)]
     labels = {f"{host.label}/{card}": each for host, guest in zip(site.hosts, guests, strict=False)
               for card, _ in guest.cards for each in [plugged[f"{guest.name}/{card}"]]}  # fmt: skip

@@ -127,7 +127,9 @@ def _parse_moment(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise BadFault(f"a clock is set to a date such as 1970-01-01 or 2030-01-01T12:00:00, not {text}") from None
+        raise BadFault(
+            f"a clock is set to a date such as 1970-01-01 or 2030-01-01T12:00:00, not {text}"
+        ) from None
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 

@@ -35,6 +35,7 @@ class Bus(StrEnum):
     VIRTIO = "virtio"
     SCSI = "scsi"
     NVME = "nvme"
+    SATA = "sata"
 
 
 class Service(StrEnum):
@@ -71,7 +72,7 @@ class LabDisk(Model):
     )
     bus: Bus | None = value(
         choice(Bus),
-        "How it is attached: virtio (/dev/vda), scsi (/dev/sda) or nvme (/dev/nvme0n1).",
+        "How it is attached: virtio (/dev/vda), scsi or sata (/dev/sda), nvme (/dev/nvme0n1).",
         default="virtio; scsi where a WWN, a vendor or a kind is wanted",
         example="scsi",
     )
@@ -134,7 +135,10 @@ class LabConfig(Model):
         example="usb",
     )
     services: Items[Service] = many(
-        choice(Service), "What the lab offers to its machines at its own address.", default="none", example="dhcp"
+        choice(Service),
+        "What the lab offers to its machines at its own address.",
+        default="none",
+        example="dhcp",
     )
     segments: Items[LabSegment] = many(
         nested(LabSegment), "Networks apart from the one that all other cards share."

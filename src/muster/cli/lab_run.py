@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`muster lab run`: boot a site unattended, until something is so; with a timeline, and evidence when it fails."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from muster.cli import log, options
+from muster.cli.lab_up import Call, make, start_options
+from muster.errors import ExitStatus
+from muster.image.units import parse_span, render_clock
+from muster.lab.conditions import FORMS, Waiting, parse_conditions
+from muster.lab.evidence import default_place, keep_evidence
+from muster.lab.reach import Login
+from muster.lab.recording import follow
+from muster.lab.store import Lab, labs_folder
+from muster.lab.story import Story, render_timeline
+from muster.lab.upkeep import take_down
+
+
+@click.command(
+    "run",
+    epilog=options.examples(
+        "muster lab run mysite --until healthy --deadline 10m",
+        "muster lab run mysite --only master-0 --until 'serial:master-0:login:' --keep",
+    ),
+)
+@start_options
+@click.option(
+    "--until", metavar="CONDITION", default="healthy", show_default=True, help=f"{FORMS}; commas join."
+)
+@click.option(
+    "--deadline", metavar="TIME", default="10m", show_default=True, help="How long to wait, e.g. 90s, 20m."
+)
+@click.option("--keep", is_flag=True, help="Leave the lab up when it is done, or failed.")
+@click.option(
+    "--evidence", metavar="DIR", type=click.Path(path_type=Path),
+    help="Where evidence goes when it fails.  [default: ~/.local/state/muster/evidence/...]",
+)  # fmt: skip
+@click.option(
+    "--key", metavar="FILE", type=click.Path(path_type=Path), help="SSH key to fetch journals with."
+)
+def run_(
+    call: Call, until: str, deadline: str, keep: bool, evidence: Path | None, key: Path | None
+) -> ExitStatus:
+    """Boot the site in SITE, wait until CONDITION is so, print a timeline, and end the lab.
+
+    healthy: every machine reports that it runs, with no failed unit. serial: a line of its console matches.
+    reports: it reported so many different boots. off: all have ended. The exit status is 0 when the condition
+    came true in time, else 1; then one folder keeps serial logs, reports, screens and, with --key, journals. A kernel
+    panic, or all machines being off, ends the wait early.
+    """
+    span_s = parse_span(deadline).total_seconds()
+    lab = make(call)
+    try:
+        story, unmet, reason = wait(lab, until, span_s)
+        place = None
+        if unmet:
+            login = Login(key=key.resolve()) if key else None
+            place = keep_evidence(lab.folder, evidence or default_place(labs_folder(), lab.name), login)
+            (place / "timeline.txt").write_text(render_timeline(story) + "\n", "utf-8")
+        _tell(call, story, unmet, reason, place)
+        return ExitStatus.FAILED if unmet else ExitStatus.OK
+    finally:
+        if not keep:
+            take_down(labs_folder(), lab.name)
+
+
+def wait(lab: Lab, until: str, span_s: float) -> tuple[Story, list[str], str]:
+    """Follow a lab until all conditions are met; else those that are not, and why the wait ended."""
+    names = [machine.name for machine in lab.plan.machines]
+    story = Story(names)
+    waiting = Waiting(parse_conditions(until, names), story)
+    shown = 0
+    for event in follow(lab, time.monotonic() + span_s):
+        story.tell(event)
+        for moment in story.moments[shown:]:
+            log.say("%s: %s", moment.machine, moment.what)
+        shown = len(story.moments)
+        if not waiting.unmet:
+            return story, [], ""
+        if hopeless := waiting.hopeless():
+            return story, list(map(str, waiting.unmet)), hopeless
+    return story, list(map(str, waiting.unmet)), f"not within {render_clock(span_s)}"
+
+
+def _tell(call: Call, story: Story, unmet: list[str], reason: str, place: Path | None) -> None:
+    if call.as_json:
+        body: dict[str, Any] = {
+            "met": not unmet,
+            "unmet": unmet,
+            "reason": reason,
+            "evidence": str(place) if place else None,
+            "timeline": [
+                {"at": each.at, "machine": each.machine, "what": each.what} for each in story.moments
+            ],
+            "reports": {name: each.report for name, each in story.machines.items()},
+        }
+        click.echo(json.dumps(body, indent=2, ensure_ascii=False))
+        return
+    click.echo(render_timeline(story))
+    for name, machine in story.machines.items():
+        click.echo(f"{name}: {machine.health}")
+    if unmet:
+        click.echo(f"failed: {', '.join(unmet)}: {reason}\nevidence: {place}")

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events → what is known of each machine: whether it is on, how healthy it says it is, and when what happened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from muster.frozen import dataclass as frozen
+
+_FIRMWARE: Final = re.compile(
+    r"SeaBIOS|iPXE|BdsDxe|UEFI|GNU GRUB|Loading kernel|Welcome to GRUB", re.IGNORECASE
+)
+_KERNEL: Final = re.compile(r"Linux version \d|Command line: |Booting Linux")
+PANIC: Final = re.compile(r"Kernel panic - not syncing|end Kernel panic|Unable to mount root fs")
+
+
+@frozen(frozen=True)
+class Moment:
+    """Something that happened to a machine for the first time since it was switched on."""
+
+    at: float
+    machine: str
+    what: str
+
+
+@dataclass
+class MachineStory:
+    """What one machine went through."""
+
+    is_on: bool = False
+    on_since: float = 0.0
+    boots: list[str] = field(default_factory=list)
+    """Ids of the boots that it reported."""
+    report: Mapping[str, Any] | None = None
+    """The last report of this boot."""
+    panic: str = ""
+    lines: int = 0
+
+    @property
+    def is_healthy(self) -> bool:
+        return bool(self.report) and self.report is not None and (
+            self.report.get("state") == "running" and not self.report.get("failedUnits")
+        )  # fmt: skip
+
+    @property
+    def health(self) -> str:
+        """In a few words."""
+        if not self.is_on:
+            return "off"
+        if self.panic:
+            return "kernel panic"
+        if self.report is None:
+            return "no report yet"
+        failed = self.report.get("failedUnits") or []
+        return f"failed: {', '.join(failed)}" if failed else str(self.report.get("state", "unknown"))
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """What it said its addresses are, without link-local ones."""
+        found = (self.report or {}).get("addresses") or {}
+        return tuple(
+            each for group in found.values() for each in group if not each.lower().startswith("fe80")
+        )
+
+
+class Story:
+    """All machines of a lab, told event by event."""
+
+    def __init__(self, machines: Iterable[str]) -> None:
+        self.machines = {name: MachineStory() for name in machines}
+        self.moments: list[Moment] = []
+        self._seen: set[tuple[str, str]] = set()
+        self._watchers: list[Callable[[str, str], None]] = []
+
+    def watch_lines(self, watcher: Callable[[str, str], None]) -> None:
+        """Call this with machine and text for every line of a serial console."""
+        self._watchers.append(watcher)
+
+    def tell(self, event: Mapping[str, Any]) -> None:
+        """Go on with one more event."""
+        name = event.get("machine", "")
+        machine = self.machines.get(name)
+        if machine is None:
+            return
+        at = float(event["at"])
+        match event["kind"]:
+            case "power":
+                self._power(name, machine, at, str(event["state"]))
+            case "serial":
+                self._line(name, machine, at, str(event["text"]))
+            case "report":
+                self._report(name, machine, at, event["report"])
+            case "qmp" if event["event"] == "RESET" and event.get("data", {}).get("guest"):
+                machine.report = None
+                self._forget(name)
+                self._mark(at, name, "reboot", again=True)
+
+    def _power(self, name: str, machine: MachineStory, at: float, state: str) -> None:
+        machine.is_on = state == "on"
+        machine.report = None
+        self._forget(name)
+        if machine.is_on:
+            machine.on_since, machine.panic = at, ""
+        self._mark(at, name, f"power {state}", again=True)
+
+    def _line(self, name: str, machine: MachineStory, at: float, text: str) -> None:
+        machine.lines += 1
+        self._mark(at, name, "first serial line")
+        if _FIRMWARE.search(text):
+            self._mark(at, name, "firmware")
+        if _KERNEL.search(text):
+            self._mark(at, name, "kernel")
+        if PANIC.search(text) and not machine.panic:
+            machine.panic = text
+            self._mark(at, name, "kernel panic")
+        for watcher in self._watchers:
+            watcher(name, text)
+
+    def _report(self, name: str, machine: MachineStory, at: float, report: Mapping[str, Any]) -> None:
+        boot = str(report.get("bootId", ""))
+        if boot not in machine.boots:
+            machine.boots.append(boot)
+        machine.report = report
+        uptime = report.get("uptimeSeconds")
+        timings = report.get("timings") or {}
+        if isinstance(uptime, int | float) and (name, "kernel") not in self._seen:
+            self._mark(at - uptime, name, "kernel")
+        if isinstance(uptime, int | float) and {"kernel", "initrd"} <= timings.keys():
+            begun = at - uptime
+            self._mark(begun + timings["kernel"], name, "initrd")
+            self._mark(
+                begun + timings["kernel"] + timings["initrd"], name, f"root ({report.get('root', '?')})"
+            )
+        self._mark(at, name, f"report: {machine.health}")
+
+    def _mark(self, at: float, name: str, what: str, *, again: bool = False) -> None:
+        if again or (name, what) not in self._seen:
+            self._seen.add((name, what))
+            self.moments.append(Moment(at, name, what))
+
+    def _forget(self, name: str) -> None:
+        self._seen = {entry for entry in self._seen if entry[0] != name}
+
+
+def tell_story(machines: Iterable[str], events: Iterable[Mapping[str, Any]]) -> Story:
+    """The story of a lab so far."""
+    story = Story(machines)
+    for event in events:
+        story.tell(event)
+    return story
+
+
+def render_timeline(story: Story) -> str:
+    """Per machine, what happened when: seconds since it was switched on, and since what came before."""
+    blocks = []
+    for name in story.machines:
+        moments = sorted((each for each in story.moments if each.machine == name), key=lambda each: each.at)
+        lines = [name]
+        begun = before = moments[0].at if moments else 0.0
+        for moment in moments:
+            if moment.what == "power on":
+                begun = before = moment.at
+            lines.append(f"  {moment.at - begun:8.1f} s  {moment.at - before:+7.1f}  {moment.what}")
+            before = moment.at
+        blocks.append("\n".join(lines))
+    return "\n".join(blocks)
