@@ -16,7 +16,7 @@ from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.image.cache.places import find_cache_root
 from muster.lab.capacity import advise, check_room, find_room
-from muster.lab.emulator import choose_emulator
+from muster.lab.emulator import Means, choose_emulator
 from muster.lab.network import choose_network, find_ability
 from muster.lab.plan import LabPlan
 from muster.lab.planning import Wishes, plan_lab
@@ -144,14 +144,17 @@ def make(call: Call) -> Lab:
     check_name(root, plan.name)
     medium = find_medium(call, plan)
     network, words = choose_network(call.network, plan, find_ability())
-    choice = choose_emulator(plan, program=call.qemu, cache=call.cache, say=log.say)
+    means = Means(call.cache, _say, call.qemu)
+    choice = choose_emulator(plan, means)
     room = find_room(root)
     if not call.overcommit:
         check_room(plan, room, choice.emulator.accel)
     for word in filter(None, (*choice.words, words, advise(plan, room))):
         log.say("%s", word)
     files = call.directory / "boot-artifacts"
-    return bring_up(root, plan, Start(choice, network, medium, files if files.is_dir() else None), _say)
+    return bring_up(
+        root, plan, Start(means, choice, network, medium, files if files.is_dir() else None), _say
+    )
 
 
 def _say(text: str) -> None:

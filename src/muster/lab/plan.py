@@ -95,6 +95,7 @@ class LabPlan:
     api_vips: tuple[str, ...] = ()
     ingress_vips: tuple[str, ...] = ()
     machine_networks: tuple[str, ...] = ()
+    rendezvous_ip: str = ""
 
     def machine(self, name: str) -> Machine:
         """The machine of this name."""

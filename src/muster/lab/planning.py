@@ -76,6 +76,7 @@ def plan_lab(site: Site, plan: Plan, wishes: Wishes) -> LabPlan:
         api_vips=tuple(map(str, plan.api_vips)),
         ingress_vips=tuple(map(str, plan.ingress_vips)),
         machine_networks=tuple(map(str, plan.networks.machine)),
+        rendezvous_ip=str(plan.rendezvous.ip) if plan.rendezvous else "",
     )
 
 

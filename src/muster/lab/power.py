@@ -210,9 +210,7 @@ def _plug(monitor: Monitor, machine: Machine, path: Path) -> None:
             "device_add", driver="usb-storage", bus=STICK_BUS, id=STICK, drive=node, removable=True
         )
     else:
-        monitor.execute(
-            "device_add", driver="virtio-blk-pci", bus=MEDIUM_BUS, id=MEDIUM_DEVICE, drive=node
-        )
+        monitor.execute("device_add", driver="virtio-blk-pci", bus=MEDIUM_BUS, id=MEDIUM_DEVICE, drive=node)
 
 
 def set_target(lab: Lab, state: LabState, name: str, target: BootTarget | None, *, once: bool) -> LabState:

@@ -48,17 +48,11 @@ class Emulator:
     """The QEMU that is used, and how it runs guests."""
 
     argv: tuple[str, ...]
-    accel: str = "tcg"
+    accel: str
+    """kvm or tcg"""
+    accel_arguments: tuple[str, ...]
     code: str = ""
-    """OVMF's code; empty when there is none."""
-    data_dirs: tuple[str, ...] = ()
-
-    @property
-    def accel_arguments(self) -> tuple[str, ...]:
-        if self.accel == "kvm":
-            return ("-accel", "kvm", "-cpu", "host")
-        # Westmere is the fastest under TCG of those that run today's distributions.
-        return ("-accel", "tcg,thread=multi,tb-size=512", "-cpu", "Westmere")
+    """OVMF's code; empty when no machine wants it."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +89,6 @@ def render_argv(machine: Machine, emulator: Emulator, boot: Boot) -> list[str]:
         *("-machine", "q35", *emulator.accel_arguments),
         *("-smp", str(machine.cpus), "-m", str(machine.memory_mib)),
         *("-nodefaults", "-no-user-config", "-display", "none", "-device", "VGA", "-boot", "strict=on"),
-        *(word for folder in emulator.data_dirs for word in ("-L", folder)),
         *("-rtc", f"base={boot.clock or 'utc'}"),
         *_firmware(machine, emulator),
         *_consoles(),

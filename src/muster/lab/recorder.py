@@ -157,7 +157,9 @@ class _Listener:
     async def _connect(self, name: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         folder = os.open(self._folder, os.O_PATH | os.O_DIRECTORY)
         try:
-            reader, writer = await asyncio.open_unix_connection(f"/proc/self/fd/{folder}/{name}", limit=1 << 24)
+            reader, writer = await asyncio.open_unix_connection(
+                f"/proc/self/fd/{folder}/{name}", limit=1 << 24
+            )
         finally:
             os.close(folder)
         self._open.append(writer)

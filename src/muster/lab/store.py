@@ -211,14 +211,17 @@ def _parse_state(body: Mapping[str, Any]) -> LabState:
     return LabState(
         **{
             **body,
-            "emulator": Emulator(**{**body["emulator"], "argv": tuple(body["emulator"]["argv"]),
-                                    "data_dirs": tuple(body["emulator"]["data_dirs"])}),
+            "emulator": Emulator(**{key: _tuple(value) for key, value in body["emulator"].items()}),
             "machines": {name: _parse_machine(each) for name, each in body["machines"].items()},
             "recorder": _parse_process(body["recorder"]),
             "helpers": {name: Process(**each) for name, each in body["helpers"].items()},
             "faults": tuple(parse_fault(each) for each in body["faults"]),
         }
-    )  # fmt: skip
+    )
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _parse_machine(body: Mapping[str, Any]) -> MachineState:

@@ -13,7 +13,7 @@ from pathlib import Path
 from muster.errors import MusterError, UserError
 from muster.files import lock_folder
 from muster.frozen import dataclass
-from muster.lab.emulator import Choice
+from muster.lab.emulator import Choice, Means
 from muster.lab.faulting import cut
 from muster.lab.network import NAMESPACES, make_namespace, remove_namespace
 from muster.lab.plan import LabPlan
@@ -21,6 +21,7 @@ from muster.lab.power import prepare_machine, switch_on
 from muster.lab.processes import end_process, find_processes
 from muster.lab.qemu import UserNet
 from muster.lab.recording import ensure_recorder
+from muster.lab.serving import start_legs, start_services
 from muster.lab.store import (
     Lab,
     LabState,
@@ -41,6 +42,7 @@ Say = Callable[[str], None]
 class Start:
     """What a lab is started with."""
 
+    means: Means
     choice: Choice
     network: str
     medium: Path | None
@@ -52,7 +54,7 @@ def check_name(root: Path, name: str) -> None:
     """Refuse a name that a lab has, with what is left of that."""
     folder = root / name
     if folder.exists():
-        running = list(_alive(folder, root, name))
+        running = list(_alive(root, name))
         if running:
             raise UserError(
                 f"a lab {name} is there already, with {len(running)} process(es)",
@@ -69,7 +71,7 @@ def check_name(root: Path, name: str) -> None:
         )
 
 
-def _alive(folder: Path, root: Path, name: str) -> list[int]:
+def _alive(root: Path, name: str) -> list[int]:
     try:
         state = load_lab(root, name).load_state()
     except MusterError:
@@ -87,6 +89,8 @@ def bring_up(root: Path, plan: LabPlan, start: Start, say: Say) -> Lab:
             lab.save_state(state)
             if start.network == "bridge":
                 make_namespace(lab.namespace, plan)
+                state = start_legs(lab, state)
+                state = start_services(lab, state, start.means, start.boot_files)
             for machine in plan.machines:
                 prepare_machine(lab, machine, start.choice.variables)
             state = ensure_recorder(lab, state)
