@@ -181,7 +181,7 @@ def become(argv: Sequence[Argument]) -> NoReturn:
     """End as another program, which takes over our terminal and our exit status."""
     words = [os.fspath(each) for each in argv]
     try:
-        os.execvp(words[0], words)
+        os.execvp(words[0], words)  # noqa: S606
     except FileNotFoundError as error:
         raise ExternalError(f"the program {words[0]} is not there", hint=f"install {words[0]}") from error
     except OSError as error:

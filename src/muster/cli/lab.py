@@ -41,8 +41,8 @@ _VERBS: Final = {
 def lab() -> None:
     """Rehearse a site on virtual machines, before you drive to it.
 
-    A lab has one machine for each host of a site, with exactly its MAC addresses, disks that its hints match, and
-    its networks, all in a network namespace that the lab makes and removes. Machines, networks and faults can be
-    described in lab.yaml beside the site's other files (`muster explain lab`). A lab goes on when the
-    command ends, or crashes; `muster lab down` always cleans up.
+    A lab has one machine for each host of a site, with exactly its MAC addresses, disks that its hints
+    match, and its networks, all in a network namespace that the lab makes and removes. Machines, networks
+    and faults can be described in lab.yaml beside the site's other files (`muster explain lab`). A lab goes
+    on when the command ends, or crashes; `muster lab down` always cleans up.
     """

@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from muster.cli import lab_options, options
+from muster.cli import options
+from muster.cli.lab_options import Call, lab_options
 from muster.errors import MusterError
 from muster.lab.plan import Machine
 from muster.lab.power import changing
@@ -25,16 +26,15 @@ _FOREVER_S = 10 * 365 * 86400.0
 
 
 @click.command(epilog=options.examples("muster lab status", "muster lab status --output json | jq .machines"))
-@lab_options.lab_options
-def status(name: str | None, log_level: str | None, output_format: str) -> None:
+@lab_options
+def status(call: Call) -> None:
     """Show every machine of a lab: whether it is on, how healthy it says it is, its addresses and faults.
 
     Health is what the guest itself reports over a virtio port; a guest without that reporter stays at
     "no report yet", and `muster lab logs HOST` shows how far it came.
     """
-    lab, as_json = lab_options.open_lab(name, log_level, output_format)
-    body = describe(lab, lab.load_state())
-    lab_options.tell(as_json, body, "\n".join(_lines(body)))
+    body = describe(call.lab, call.lab.load_state())
+    call.tell(body, "\n".join(_lines(body)))
 
 
 def describe(lab: Lab, state: LabState) -> dict[str, Any]:
@@ -89,7 +89,8 @@ def _lines(body: dict[str, Any]) -> Iterator[str]:
     if body["faults"]:
         yield f"broken: {', '.join(body['faults'])}"
     if not any(each["on"] for each in body["machines"]):
-        yield f"nothing runs: it ended, or crashed; `muster lab power HOST on` or `muster lab down {body['lab']}`"
+        yield "nothing runs: it ended, or crashed; `muster lab power HOST on` starts a machine,"
+        yield f"`muster lab down {body['lab']}` removes the lab"
     elif not body["recorder"]:
         yield "the recorder ended; the next command that needs it starts it again"
 
@@ -125,10 +126,10 @@ def _summary(root: Path, name: str) -> dict[str, Any]:
 @click.command(epilog=options.examples("muster lab logs master-0", "muster lab logs master-0 --follow"))
 @click.argument("host")
 @click.option("--follow", "-f", "is_following", is_flag=True, help="Go on until Ctrl-C.")
-@lab_options.lab_options
-def logs(host: str, is_following: bool, name: str | None, log_level: str | None, output_format: str) -> None:
+@lab_options
+def logs(call: Call, host: str, is_following: bool) -> None:
     """Print what a machine said on its serial line, with the time of each line, and what happened to it."""
-    lab, as_json = lab_options.open_lab(name, log_level, output_format)
+    lab = call.lab
     lab.plan.machine(host)
     if is_following:
         with changing(lab):
@@ -138,7 +139,7 @@ def logs(host: str, is_following: bool, name: str | None, log_level: str | None,
         events = iter(load_events(lab))
     for event in events:
         if event["machine"] == host:
-            click.echo(json.dumps(event, ensure_ascii=False) if as_json else render_event(event))
+            click.echo(json.dumps(event, ensure_ascii=False) if call.as_json else render_event(event))
 
 
 def render_event(event: Event) -> str:
@@ -167,12 +168,9 @@ def render_event(event: Event) -> str:
 )
 @click.argument("host")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@lab_options.lab_options
-def screenshot(
-    host: str, file: Path | None, name: str | None, log_level: str | None, output_format: str
-) -> None:
+@lab_options
+def screenshot(call: Call, host: str, file: Path | None) -> None:
     """Take a picture of a machine's screen, as a PNG file.  [default: HOST.png]"""
-    lab, as_json = lab_options.open_lab(name, log_level, output_format)
     path = file or Path(f"{host}.png")
-    take_screenshot(lab, host, path)
-    lab_options.tell(as_json, {"machine": host, "file": str(path)}, str(path))
+    take_screenshot(call.lab, host, path)
+    call.tell({"machine": host, "file": str(path)}, str(path))

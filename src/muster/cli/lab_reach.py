@@ -16,7 +16,8 @@ from typing import Final
 
 import click
 
-from muster.cli import lab_options, options
+from muster.cli import options
+from muster.cli.lab_options import Call, terminal_options
 from muster.errors import UserError
 from muster.lab.power import changing
 from muster.lab.reach import Login, ssh_argv
@@ -29,14 +30,13 @@ _LEAVE: Final = b"\x1d"
 
 @click.command(epilog=options.examples("muster lab console master-0"))
 @click.argument("host")
-@lab_options.lab_name
-@options.log_level
-def console(host: str, name: str | None, log_level: str | None) -> None:
+@terminal_options
+def console(call: Call, host: str) -> None:
     """Sit at the serial console of a machine. Ctrl-] leaves it; the machine does not notice.
 
     The last that it said is shown first. Several people can sit at the same console.
     """
-    lab, _ = lab_options.open_lab(name, log_level)
+    lab = call.lab
     lab.plan.machine(host)
     with changing(lab) as state:
         if not state.machines[host].is_on:
@@ -92,16 +92,13 @@ def _exchange(connection: socket.socket) -> None:
 @click.option(
     "--key", metavar="FILE", type=click.Path(path_type=Path), help="Private key.  [default: as ssh has it]"
 )
-@lab_options.lab_name
-@options.log_level
-def ssh(
-    host: str, command: tuple[str, ...], user: str, key: Path | None, name: str | None, log_level: str | None
-) -> None:
+@terminal_options
+def ssh(call: Call, host: str, command: tuple[str, ...], user: str, key: Path | None) -> None:
     """Log in to a machine from within the lab's networks, or run a command there.
 
     Host keys are not checked: the machines of a lab get new ones all the time. The key that belongs to sshKey
     in install-config.yaml lets you in.
     """
-    lab, _ = lab_options.open_lab(name, log_level)
+    lab = call.lab
     lab.plan.machine(host)
     become(ssh_argv(lab, host, Login(user, key.resolve() if key else None), list(command)))

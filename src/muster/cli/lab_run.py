@@ -1,26 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`muster lab run`: boot a site unattended, until something is so; with a timeline, and evidence when it fails."""
+"""`muster lab run`: boot a site unattended until something is so, with a timeline, or evidence."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import click
 
 from muster.cli import log, options
 from muster.cli.lab_up import Call, make, start_options
 from muster.errors import ExitStatus
+from muster.frozen import dataclass
 from muster.image.units import parse_span, render_clock
 from muster.lab.conditions import FORMS, Waiting, parse_conditions
 from muster.lab.evidence import default_place, keep_evidence
+from muster.lab.plan import LabPlan
 from muster.lab.reach import Login
 from muster.lab.recording import follow
 from muster.lab.store import Lab, labs_folder
 from muster.lab.story import Story, render_timeline
 from muster.lab.upkeep import take_down
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What happens to the evidence when a run fails."""
+
+    place: Path | None
+    login: Login | None
+
+
+_EVIDENCE: Final = (
+    click.option(
+        "--evidence", metavar="DIR", type=click.Path(path_type=Path),
+        help="Where evidence goes when it fails.  [default: ~/.local/state/muster/evidence/...]",
+    ),
+    click.option(
+        "--key", metavar="FILE", type=click.Path(path_type=Path), help="SSH key to fetch journals with."
+    ),
+)  # fmt: skip
+
+
+def _evidence_options(command: F) -> F:
+    """--evidence and --key; the command is given them as `keeping`."""
+
+    @wraps(command)
+    def gathered(*args: Any, evidence: Path | None, key: Path | None, **kwargs: Any) -> Any:
+        keeping = Keeping(evidence, Login(key=key.resolve()) if key else None)
+        return command(*args, keeping=keeping, **kwargs)
+
+    for option in reversed(_EVIDENCE):
+        gathered = option(gathered)
+    return gathered  # type: ignore[return-value]
 
 
 @click.command(
@@ -31,6 +69,7 @@ from muster.lab.upkeep import take_down
     ),
 )
 @start_options
+@_evidence_options
 @click.option(
     "--until", metavar="CONDITION", default="healthy", show_default=True, help=f"{FORMS}; commas join."
 )
@@ -38,37 +77,32 @@ from muster.lab.upkeep import take_down
     "--deadline", metavar="TIME", default="10m", show_default=True, help="How long to wait, e.g. 90s, 20m."
 )
 @click.option("--keep", is_flag=True, help="Leave the lab up when it is done, or failed.")
-@click.option(
-    "--evidence", metavar="DIR", type=click.Path(path_type=Path),
-    help="Where evidence goes when it fails.  [default: ~/.local/state/muster/evidence/...]",
-)  # fmt: skip
-@click.option(
-    "--key", metavar="FILE", type=click.Path(path_type=Path), help="SSH key to fetch journals with."
-)
-def run_(
-    call: Call, until: str, deadline: str, keep: bool, evidence: Path | None, key: Path | None
-) -> ExitStatus:
+def run_(call: Call, until: str, deadline: str, keep: bool, keeping: Keeping) -> ExitStatus:
     """Boot the site in SITE, wait until CONDITION is so, print a timeline, and end the lab.
 
     healthy: every machine reports that it runs, with no failed unit. serial: a line of its console matches.
-    reports: it reported so many different boots. off: all have ended. The exit status is 0 when the condition
-    came true in time, else 1; then one folder keeps serial logs, reports, screens and, with --key, journals. A kernel
-    panic, or all machines being off, ends the wait early.
+    reports: it reported so many different boots. off: all have ended. The exit status is 0 when the
+    condition came true in time, else 1; then one folder keeps serial logs, reports, screens and, with --key,
+    journals. A kernel panic, or all machines being off, ends the wait early.
     """
     span_s = parse_span(deadline).total_seconds()
-    lab = make(call)
+    lab = make(call, lambda plan: _check(plan, until))
     try:
         story, unmet, reason = wait(lab, until, span_s)
         place = None
         if unmet:
-            login = Login(key=key.resolve()) if key else None
-            place = keep_evidence(lab.folder, evidence or default_place(labs_folder(), lab.name), login)
+            place = keeping.place or default_place(labs_folder(), lab.name)
+            keep_evidence(lab.folder, place, keeping.login)
             (place / "timeline.txt").write_text(render_timeline(story) + "\n", "utf-8")
         _tell(call, story, unmet, reason, place)
         return ExitStatus.FAILED if unmet else ExitStatus.OK
     finally:
         if not keep:
             take_down(labs_folder(), lab.name)
+
+
+def _check(plan: LabPlan, until: str) -> None:
+    parse_conditions(until, [machine.name for machine in plan.machines])
 
 
 def wait(lab: Lab, until: str, span_s: float) -> tuple[Story, list[str], str]:

@@ -11,7 +11,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from muster.cli import lab_options, log, options, site
+from muster.cli import log, options, site
+from muster.cli.lab_options import tell
 from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.image.cache.places import find_cache_root
@@ -39,10 +40,12 @@ _OPTIONS: Final = (
         help="bridge: networks of the lab's own (needs root); user: QEMU's own, for one host."
         "  [default: bridge; user where only that works, and there is one host]",
     ),
-    click.option("--firmware", type=click.Choice([str(each) for each in Firmware]), help="Over what lab.yaml says."),
-    click.option("--medium", type=click.Choice([str(each) for each in Medium]), help="Over what lab.yaml says."),
-    click.option("--memory", metavar="MIB", type=int, help="Memory of each machine, over what lab.yaml says."),
-    click.option("--cut", "faults", metavar="FAULT", multiple=True, help="Broken from the start; see `lab cut`."),
+    click.option("--firmware", type=click.Choice([str(each) for each in Firmware]), help="Of all machines."),
+    click.option("--medium", type=click.Choice([str(each) for each in Medium]), help="Of all machines."),
+    click.option("--memory", metavar="MIB", type=int, help="Of each machine."),
+    click.option(
+        "--cut", "faults", metavar="FAULT", multiple=True, help="Broken from the start; see `lab cut`."
+    ),
     click.option("--qemu", metavar="PROGRAM", help="The QEMU to use, whatever its version."),
     click.option("--overcommit", is_flag=True, help="Start even if memory or disk space will not do."),
     options.cache_dir,
@@ -122,24 +125,25 @@ def up(call: Call) -> None:
 
     The machines have the hosts' MAC addresses and disks that their rootDeviceHints match; they boot
     agent.<arch>.iso of the site from a CD, once their disks turn out to be empty. What the site does not say
-    (memory, processors, firmware, segments, services) comes from lab.yaml. The command ends when all machines are
-    switched on; `muster lab status` and `muster lab console HOST` tell how they do.
+    (memory, processors, firmware, segments, services) comes from lab.yaml; flags go over it. The command ends
+    when all machines are switched on; `muster lab status` and `muster lab console HOST` tell how they do.
     """
     made = make(call)
     names = [machine.name for machine in made.plan.machines]
-    lab_options.tell(
+    tell(
         call.as_json,
         {"lab": made.name, "folder": str(made.folder), "machines": names},
         f"the lab {made.name} is up: {', '.join(names)}\nsee `muster lab status`; `muster lab down` ends it",
     )
 
 
-def make(call: Call) -> Lab:
-    """Plan a lab, see that this machine can carry it, and bring it up."""
+def make(call: Call, check: Callable[[LabPlan], None] = lambda _plan: None) -> Lab:
+    """Plan a lab, see that this machine can carry it, and bring it up; ``check`` may refuse the plan."""
     run = options.Run(call.directory, call.as_json)
     found, cluster = site.load_cluster(run)
     plan = plan_lab(found, cluster, call.wishes)
     plan = with_faults(plan, call.faults)
+    check(plan)
     root = labs_folder()
     check_name(root, plan.name)
     medium = find_medium(call, plan)

@@ -46,7 +46,8 @@ def check_room(plan: LabPlan, room: Room, accel: str) -> None:
     if needed > room.memory_mib:
         fitting = _how_many(plan, room, overhead)
         raise UserError(
-            f"the lab needs {render_size(needed * MIB)} of memory, and {render_size(room.memory_mib * MIB)} are free:"
+            f"the lab needs {render_size(needed * MIB)} of memory,"
+            f" and {render_size(room.memory_mib * MIB)} are free:"
             f" {_sum(plan)} for {count} machine(s), and {overhead} MiB for the QEMU of each",
             hint=f"{fitting} of them would fit: choose with --only HOST, or lower memoryMiB in lab.yaml",
         )
@@ -80,4 +81,5 @@ def advise(plan: LabPlan, room: Room) -> str:
     asked = sum(machine.cpus for machine in plan.machines)
     if asked <= 2 * room.cpus:
         return ""
-    return f"{asked} processors are asked for and {room.cpus} are there: expect about {asked // room.cpus} times the time"
+    times = asked // room.cpus
+    return f"{asked} processors are asked for and {room.cpus} are there: expect about {times} times the time"

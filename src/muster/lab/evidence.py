@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a lab that failed: one folder with serial logs, reports, pictures, journals and the lab's own log."""
+"""What is kept of a lab that failed: serial logs, reports, pictures, journals, its own log."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from muster.errors import ExternalError, UserError
 from muster.lab.network import apply_lines, render_partition

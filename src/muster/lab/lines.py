@@ -36,7 +36,7 @@ class LineSplitter:
 
 
 def clean(line: bytes) -> Iterator[str]:
-    """The texts of a line: firmware moves the cursor where others begin a new line. Empty ones are left out."""
+    """The texts of a line: firmware moves the cursor where others begin a new line. No empty ones."""
     text = line.decode("utf-8", "replace")
     for part in _MOVES.split(text):
         shown = _CONTROLS.sub("", _ESCAPES.sub("", part)).rstrip()

@@ -52,7 +52,7 @@ def choose_network(asked: str | None, plan: LabPlan, ability: Ability) -> tuple[
     if asked == "user":
         return (
             "user",
-            "the machine has QEMU's own network: it reaches out, SSH leads in, and there is no DHCP of the lab",
+            "the machine has QEMU's own network: it reaches out, and SSH leads in; services are not offered",
         )
     if ability.has_bridges:
         return "bridge", ""
@@ -63,8 +63,8 @@ def choose_network(asked: str | None, plan: LabPlan, ability: Ability) -> tuple[
             hint="run it as root; without it one machine works: --only HOST --network user",
         )
     return "user", (
-        f"{reason}: the machine gets QEMU's own network; consoles, power, media, disks, screenshots and SSH work,"
-        " services, VLANs, partitions and packet loss do not"
+        f"{reason}: the machine gets QEMU's own network; consoles, power, media, disks, screenshots and SSH"
+        " work, services, VLANs, partitions and packet loss do not"
     )
 
 

@@ -110,7 +110,7 @@ def switch_on(lab: Lab, state: LabState, name: str) -> LabState:
 
 
 def _try_medium_first(machine: Machine, folder: Path, boot: Boot) -> Boot:
-    """A BIOS tries one disk alone, and a stick is a disk to it: an empty first disk must not be in the way."""
+    """A BIOS tries one disk alone, and a stick is a disk to it: an empty disk must not be in the way."""
     is_disk = machine.medium in (Medium.USB, Medium.DISK) and boot.medium is not None
     if boot.target is not None or not is_disk or not machine.disks:
         return boot

@@ -57,7 +57,7 @@ class Emulator:
 
 @dataclass(frozen=True)
 class UserNet:
-    """Where the network of one machine is QEMU's own: its shape, and the port on the loopback that leads to SSH."""
+    """A network that is QEMU's own, for one machine: its shape, and the local port that leads to SSH."""
 
     ssh_port: int
     network: str = ""
@@ -160,7 +160,7 @@ def _user_netdev(net: UserNet, number: int) -> str:
 
 
 def boot_order(machine: Machine, boot: Boot, *, first: int = 1) -> dict[str, int]:
-    """In which order the firmware tries devices: disks, then the medium, then the network if that is meant."""
+    """In which order the firmware tries devices: disks, then the medium, then the network if it may."""
     medium = [CD]
     if boot.medium is not None and machine.medium in (Medium.USB, Medium.DISK):
         medium = [STICK if machine.medium is Medium.USB else MEDIUM_DEVICE, CD]

@@ -5,8 +5,8 @@
 
 It reads serial lines, health reports and QEMU's events, and serves a socket where commands follow all that
 happened (`follow`), sit at a serial console (`console`), have machines listened to (`attach`) or leave a note
-(`note`). Machines go on without it; a command that needs it starts it again, and what the machines said meanwhile
-is taken from QEMU's own log of the serial line.
+(`note`). Machines go on without it; a command that needs it starts it again, and what the machines said
+meanwhile is taken from QEMU's own log of the serial line.
 """
 
 from __future__ import annotations
@@ -249,13 +249,11 @@ def _load_number(path: Path) -> int:
         return 0
 
 
-async def record_lab(folder: Path, ready: Path | None) -> None:
-    """Listen until we are asked to stop."""
+async def record_lab(ready: Path | None) -> None:
+    """Record the lab of this folder until we are asked to stop."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    os.chdir(folder)
-    Path(RECORDER_SOCKET).unlink(missing_ok=True)
     recorder = Recorder(Path())
     server = await asyncio.start_unix_server(recorder.serve, RECORDER_SOCKET)
     await recorder.attach_all()
@@ -269,9 +267,9 @@ async def record_lab(folder: Path, ready: Path | None) -> None:
 
 def main(arguments: list[str]) -> None:
     """Record the lab in a folder; a second argument is a socket where somebody waits until we are ready."""
-    folder = Path(arguments[0])
-    ready = Path(arguments[1]) if len(arguments) > 1 else None
-    asyncio.run(record_lab(folder, ready))
+    os.chdir(arguments[0])
+    Path(RECORDER_SOCKET).unlink(missing_ok=True)
+    asyncio.run(record_lab(Path(arguments[1]) if len(arguments) > 1 else None))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Talking to the recorder of a lab: have it listen, leave notes, follow what happens. It is started when it is not there."""
+"""Talking to the recorder of a lab, which is started when it is not there: listen, leave notes, follow."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lab offers to its machines, from its plan: links on VLANs, DHCP, DNS, NTP, a registry, boot files."""
+"""What the lab offers to its machines, by its plan: links on VLANs, DHCP, DNS, NTP, registry, boot files."""
 
 from __future__ import annotations
 

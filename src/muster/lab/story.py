@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events → what is known of each machine: whether it is on, how healthy it says it is, and when what happened."""
+"""Events → what is known of each machine: whether it is on, how healthy it is, and when what happened."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ _NO_MEDIUM = (Medium.PXE, Medium.NONE)
 
 
 def _user_net(plan: LabPlan, addresses: tuple[str, ...], start: Start) -> UserNet:
-    """QEMU's own network in the shape of the site's first IPv4 network, so that static addresses work there."""
+    """QEMU's own network in the shape of the site's first ones, so that static addresses work there."""
     legs = [ip_interface(leg.address) for leg in plan.legs]
     four = next((leg for leg in legs if leg.version == 4), None)
     six = next((leg for leg in legs if leg.version == 6), None)
