@@ -14,12 +14,13 @@ import click
 
 from muster.cli import log, options
 from muster.cli.lab_up import Call, make, start_options
-from muster.errors import ExitStatus
+from muster.errors import ExitStatus, UserError
 from muster.frozen import dataclass
 from muster.image.units import parse_span, render_clock
 from muster.lab.conditions import FORMS, Waiting, parse_conditions
 from muster.lab.evidence import default_place, keep_evidence
 from muster.lab.plan import LabPlan
+from muster.lab.power import changing
 from muster.lab.reach import Login
 from muster.lab.recording import follow
 from muster.lab.store import Lab, labs_folder
@@ -107,20 +108,32 @@ def _check(plan: LabPlan, until: str) -> None:
 
 def wait(lab: Lab, until: str, span_s: float) -> tuple[Story, list[str], str]:
     """Follow a lab until all conditions are met; else those that are not, and why the wait ended."""
-    names = [machine.name for machine in lab.plan.machines]
-    story = Story(names)
-    waiting = Waiting(parse_conditions(until, names), story)
+    end = time.monotonic() + span_s
     shown = 0
-    for event in follow(lab, time.monotonic() + span_s):
-        story.tell(event)
-        for moment in story.moments[shown:]:
-            log.say("%s: %s", moment.machine, moment.what)
-        shown = len(story.moments)
-        if not waiting.unmet:
-            return story, [], ""
-        if hopeless := waiting.hopeless():
-            return story, list(map(str, waiting.unmet)), hopeless
-    return story, list(map(str, waiting.unmet)), f"not within {render_clock(span_s)}"
+    while True:
+        names = [machine.name for machine in lab.plan.machines]
+        story = Story(names)
+        waiting = Waiting(parse_conditions(until, names), story)
+        for event in follow(lab, end):
+            story.tell(event)
+            for moment in story.moments[shown:]:
+                log.say("%s: %s", moment.machine, moment.what)
+            shown = max(shown, len(story.moments))
+            if not waiting.unmet:
+                return story, [], ""
+            if hopeless := waiting.hopeless():
+                return story, list(map(str, waiting.unmet)), hopeless
+        if time.monotonic() >= end:
+            return story, list(map(str, waiting.unmet)), f"not within {render_clock(span_s)}"
+        _start_again(lab)
+
+
+def _start_again(lab: Lab) -> None:
+    """Somebody ended the recorder, or all of the lab. A new recorder tells the whole story anew."""
+    if not lab.folder.exists():
+        raise UserError(f"the lab {lab.name} was taken down", hint="nothing is left to wait for")
+    with changing(lab):
+        log.say("the recorder ended; it was started again")
 
 
 def _tell(call: Call, story: Story, unmet: list[str], reason: str, place: Path | None) -> None:

@@ -102,8 +102,8 @@ class Waiting:
         unmet = self.unmet
         for name, machine in self._story.machines.items():
             concerned = any(each.machine in ("", name) for each in unmet)
-            if machine.panic and concerned:
-                return f"{name}: {machine.panic}"
+            if machine.last_words and concerned:
+                return f"{name}: {machine.last_words}"
         started = all(machine.on_since for machine in self._story.machines.values())
         if unmet and started and not any(machine.is_on for machine in self._story.machines.values()):
             return "every machine is off"

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,8 +29,6 @@ def ensure_recorder(lab: Lab, state: LabState) -> LabState:
     """Start the recorder unless it runs; the state then knows it."""
     if state.recorder is not None and state.recorder.is_alive:
         return state
-    from dataclasses import replace
-
     with tempfile.TemporaryDirectory(prefix="muster-") as folder:
         path = Path(folder) / "ready"
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as ready:
@@ -40,7 +38,7 @@ def ensure_recorder(lab: Lab, state: LabState) -> LabState:
             pid = start(
                 [sys.executable, "-m", "muster.lab.recorder", lab.folder.resolve(), path],
                 log=lab.folder / "recorder.log",
-                circumstances=Circumstances(env={**state.environment, **_import_path()}),
+                circumstances=Circumstances(env=state.environment),
             )
             changed = replace(state, recorder=find_process(pid))
             lab.save_state(changed)
@@ -52,12 +50,6 @@ def ensure_recorder(lab: Lab, state: LabState) -> LabState:
                     hint=f"see {lab.folder / 'recorder.log'}",
                 ) from None
     return changed
-
-
-def _import_path() -> dict[str, str]:
-    """The recorder is to be that of this Muster, wherever it was started from."""
-    package = Path(__file__).parent.parent.parent
-    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH", "")]))}
 
 
 def attach(lab: Lab, machine: str) -> None:

@@ -14,7 +14,11 @@ _FIRMWARE: Final = re.compile(
     r"SeaBIOS|iPXE|BdsDxe|UEFI|GNU GRUB|Loading kernel|Welcome to GRUB", re.IGNORECASE
 )
 _KERNEL: Final = re.compile(r"Linux version \d|Command line: |Booting Linux")
-PANIC: Final = re.compile(r"Kernel panic - not syncing|end Kernel panic|Unable to mount root fs")
+DEAD: Final = re.compile(
+    r"Kernel panic - not syncing|THIS MACHINE DID NOT START|Reached target emergency\.target"
+    r"|in emergency mode"
+)
+"""What a machine says when it gives up."""
 
 
 @frozen(frozen=True)
@@ -36,7 +40,8 @@ class MachineStory:
     """Ids of the boots that it reported."""
     report: Mapping[str, Any] | None = None
     """The last report of this boot."""
-    panic: str = ""
+    last_words: str = ""
+    """What it said when it gave up; empty when it did not."""
     lines: int = 0
 
     @property
@@ -50,8 +55,8 @@ class MachineStory:
         """In a few words."""
         if not self.is_on:
             return "off"
-        if self.panic:
-            return "kernel panic"
+        if self.last_words:
+            return "gave up"
         if self.report is None:
             return "no report yet"
         failed = self.report.get("failedUnits") or []
@@ -94,7 +99,7 @@ class Story:
             case "report":
                 self._report(name, machine, at, event["report"])
             case "qmp" if event["event"] == "RESET" and event.get("data", {}).get("guest"):
-                machine.report = None
+                machine.report, machine.last_words = None, ""
                 self._forget(name)
                 self._mark(at, name, "reboot", again=True)
 
@@ -103,7 +108,7 @@ class Story:
         machine.report = None
         self._forget(name)
         if machine.is_on:
-            machine.on_since, machine.panic = at, ""
+            machine.on_since, machine.last_words = at, ""
         self._mark(at, name, f"power {state}", again=True)
 
     def _line(self, name: str, machine: MachineStory, at: float, text: str) -> None:
@@ -113,9 +118,9 @@ class Story:
             self._mark(at, name, "firmware")
         if _KERNEL.search(text):
             self._mark(at, name, "kernel")
-        if PANIC.search(text) and not machine.panic:
-            machine.panic = text
-            self._mark(at, name, "kernel panic")
+        if DEAD.search(text) and not machine.last_words:
+            machine.last_words = text
+            self._mark(at, name, "gave up")
         for watcher in self._watchers:
             watcher(name, text)
 

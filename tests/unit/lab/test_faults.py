@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from muster.errors import UserError
 from muster.lab.faults import check_fault, render_loss
 from muster.lab.network import render_partition
-from muster.errors import UserError
 from muster.model.fault import FORMS, BadFault, FaultKind, parse_fault, parse_place
 from tests.unit.lab.plans import plan_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_only_some() -> None:
         ({"hctl": "0:0:1:0"}, Bus.SCSI, 2),
     ],
 )
-def test_disks_match_the_hints(hints: dict[str, object], bus: Bus, count: int) -> None:
+def test_disks_match_the_hints(hints: dict[str, Any], bus: Bus, count: int) -> None:
     disks = plan_disks("a", RootDeviceHints(**hints), ())
     assert (disks[-1].bus, len(disks)) == (bus, count)
     assert len({disk.serial for disk in disks}) == count

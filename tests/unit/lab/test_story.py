@@ -66,7 +66,7 @@ def test_a_reboot_forgets_what_was_reported() -> None:
         ([], "no report yet"),
         ([report(5, "a", state="degraded", failedUnits=["x.service"])], "failed: x.service"),
         ([report(5, "a", state="starting")], "starting"),
-        ([event(5, "a", "serial", text="Kernel panic - not syncing: x")], "kernel panic"),
+        ([event(5, "a", "serial", text="Kernel panic - not syncing: x")], "gave up"),
         ([event(5, "a", "power", state="off")], "off"),
     ],
 )
