@@ -17,7 +17,8 @@ from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.image.cache.places import find_cache_root
 from muster.lab.capacity import advise, check_room, find_room
-from muster.lab.emulator import Means, choose_emulator
+from muster.lab.emulator import choose_emulator
+from muster.lab.means import Means
 from muster.lab.network import choose_network, find_ability
 from muster.lab.plan import LabPlan
 from muster.lab.planning import Wishes, plan_lab

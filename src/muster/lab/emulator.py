@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from muster.errors import ExternalError, UserError
 from muster.frozen import dataclass
 from muster.lab.accel import choose_accel, choose_qemu, find_version, look_at_host
+from muster.lab.means import Means
 from muster.lab.plan import LabPlan
 from muster.lab.qemu import Emulator
 from muster.model.lab import Firmware
-from muster.run import Circumstances, find_program, run
-from muster.toolbox import Toolbox, open_toolbox
+from muster.run import Circumstances, run
 
 MACHINES: Final = {"amd64": "x86_64", "x86_64": "x86_64"}
 """The architectures that the lab has machines for, as QEMU calls them."""
@@ -29,25 +28,6 @@ class Choice:
     emulator: Emulator
     variables: Path | None
     words: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Means:
-    """Where programs come from."""
-
-    cache: Path
-    say: Callable[[str], None]
-    qemu: str | None = None
-    """A QEMU that the user names, whatever its version."""
-
-    def open_toolbox(self) -> Toolbox:
-        """Programs of Debian 13; they are fetched when they are not there yet."""
-        return open_toolbox(self.cache, heard=self.say)
-
-    def program(self, name: str) -> tuple[str, ...]:
-        """A program of the system, else of the toolbox."""
-        own = find_program(name)
-        return (str(own),) if own else tuple(self.open_toolbox().argv(name))
 
 
 def choose_emulator(plan: LabPlan, means: Means) -> Choice:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from muster.errors import ExternalError, UserError
-from muster.lab.network import apply_lines, render_partition
+from muster.lab.means import Means
+from muster.lab.network import apply_lines, inside, render_partition
 from muster.lab.plan import Disk, LabPlan, Machine, Nic
 from muster.lab.qmp import Monitor, Refused
 from muster.lab.store import Lab, LabState
@@ -115,7 +117,7 @@ def break_network(lab: Lab, state: LabState, fault: Fault, *, broken: bool, exec
     if fault.kind is FaultKind.LOSS:
         _need_bridges(state, fault)
         for _, nic in find_nics(machine, fault.part):
-            _drop_some(lab, nic, fault.amount if broken else 0, execute)
+            _drop_some(lab, state, nic, fault.amount if broken else 0)
         return "nftables, as this kernel has no netem"
     return ""
 
@@ -160,13 +162,9 @@ def render_loss(nic: Nic, percent: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _drop_some(lab: Lab, nic: Nic, percent: int, execute: Run) -> None:
-    if find_program("nft") is None:
-        raise UserError(
-            "packets cannot be lost here: the kernel has no netem, and the program nft is not there",
-            hint="install the package nftables, or cut the whole link: link:HOST/CARD",
-        )
-    execute(["ip", "netns", "exec", lab.namespace, "nft", "-f", "-"], feed=render_loss(nic, percent))
+def _drop_some(lab: Lab, state: LabState, nic: Nic, percent: int) -> None:
+    nft = Means(Path(state.cache)).program("nft")
+    run(inside(lab.namespace, [*nft, "-f", "-"]), feed=render_loss(nic, percent))
 
 
 def delay(lab: Lab, monitor: Monitor, fault: Fault, *, broken: bool) -> str:

@@ -9,7 +9,7 @@ from ipaddress import ip_address, ip_interface
 from pathlib import Path
 
 from muster.errors import UserError
-from muster.lab.emulator import Means
+from muster.lab.means import Means
 from muster.lab.network import apply_lines
 from muster.lab.plan import LabPlan, Leg
 from muster.lab.processes import Process, find_process
@@ -31,9 +31,6 @@ from muster.lab.store import Lab, LabState
 from muster.lab.trunk import Trunk, make_trunk
 from muster.model import lab as words
 from muster.model.lab import Medium
-from muster.run import find_program
-
-_REGISTRIES = ("docker-registry", "registry")
 
 
 def start_legs(lab: Lab, state: LabState) -> LabState:
@@ -79,18 +76,7 @@ def describe_services(plan: LabPlan, means: Means, files: Path | None) -> Iterat
     if words.Service.NTP in wanted:
         yield describe_chrony(program=means.program("chronyd"))
     if words.Service.REGISTRY in wanted:
-        yield describe_registry(Registry(), program=_registry_program())
-
-
-def _registry_program() -> tuple[str, ...]:
-    for name in _REGISTRIES:
-        found = find_program(name)
-        if found is not None:
-            return (str(found),)
-    raise UserError(
-        "lab.yaml asks for a registry, and no program for one is there",
-        hint="install the package docker-registry, or leave registry out of the services",
-    )
+        yield describe_registry(Registry(), program=means.program("docker-registry"))
 
 
 def plan_pxe(plan: LabPlan, files: Path | None) -> Pxe | None:

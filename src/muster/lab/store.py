@@ -58,6 +58,8 @@ class LabState:
     """bridge or user"""
     emulator: Emulator
     machines: Mapping[str, MachineState]
+    cache: str = ""
+    """Where the toolbox is, for programs that the system does not have."""
     recorder: Process | None = None
     helpers: Mapping[str, Process] = field(default_factory=dict)
     """Services of the lab, and its Redfish emulator."""

@@ -13,8 +13,9 @@ from pathlib import Path
 from muster.errors import MusterError, UserError
 from muster.files import lock_folder
 from muster.frozen import dataclass
-from muster.lab.emulator import Choice, Means
+from muster.lab.emulator import Choice
 from muster.lab.faulting import cut
+from muster.lab.means import Means
 from muster.lab.network import NAMESPACES, make_namespace, remove_namespace
 from muster.lab.plan import LabPlan
 from muster.lab.power import prepare_machine, switch_on
@@ -119,7 +120,14 @@ def _first_state(lab: Lab, start: Start) -> LabState:
         for machine in lab.plan.machines
     }
     faults = tuple(clocks.values())
-    return LabState(uuid.uuid4().hex, start.network, start.choice.emulator, machines, faults=faults)
+    return LabState(
+        id=uuid.uuid4().hex,
+        network=start.network,
+        emulator=start.choice.emulator,
+        cache=str(start.means.cache),
+        machines=machines,
+        faults=faults,
+    )
 
 
 _NO_MEDIUM = (Medium.PXE, Medium.NONE)
