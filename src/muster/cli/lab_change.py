@@ -115,7 +115,7 @@ def heal(call: Call, what: str) -> None:
         state = before
         for fault in before.faults if what == "all" else (_place(what),):
             state, how = faulting.heal(call.lab, state, fault)
-            healed.append((str(fault), how))
+            healed.append((str(fault).partition("=")[0], how))
     text = "\n".join(f"{fault}: mended ({how})" for fault, how in healed) or "nothing was broken"
     call.tell({"healed": [fault for fault, _ in healed]}, text)
 

@@ -180,4 +180,5 @@ def _delay_in_qemu(machine: Machine, monitor: Monitor, fault: Fault, *, broken: 
         if broken:
             interval = fault.amount * 1000
             body = {"qom-type": "filter-buffer", "id": f"delay{number}", "netdev": f"net{number}"}
-            monitor.execute_raw("object-add", {**body, "interval": interval})
+            # What the guest sends waits; in both directions a round trip would take twice as long.
+            monitor.execute_raw("object-add", {**body, "interval": interval, "queue": "rx"})
