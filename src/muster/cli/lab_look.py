@@ -86,6 +86,8 @@ def _lines(body: dict[str, Any]) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    if "redfish" in body["notes"]:
+        yield f"Redfish: {body['notes']['redfish']}"
     if body["faults"]:
         yield f"broken: {', '.join(body['faults'])}"
     if not any(each["on"] for each in body["machines"]):

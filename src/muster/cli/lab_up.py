@@ -16,12 +16,14 @@ from muster.cli.lab_options import tell
 from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.image.cache.places import find_cache_root
+from muster.lab.bmc import parse_endpoint
 from muster.lab.capacity import advise, check_room, find_room
 from muster.lab.emulator import choose_emulator
 from muster.lab.means import Means
 from muster.lab.network import choose_network, find_ability
 from muster.lab.plan import LabPlan
 from muster.lab.planning import Wishes, plan_lab
+from muster.lab.redfish.server import Endpoint
 from muster.lab.store import Lab, labs_folder
 from muster.lab.upkeep import Start, bring_up, check_name
 from muster.model.fault import BadFault, Fault, parse_fault
@@ -48,6 +50,10 @@ _OPTIONS: Final = (
         "--cut", "faults", metavar="FAULT", multiple=True, help="Broken from the start; see `lab cut`."
     ),
     click.option("--qemu", metavar="PROGRAM", help="The QEMU to use, whatever its version."),
+    click.option(
+        "--redfish", metavar="PORT",
+        help="Management controllers that speak Redfish, at this port of 127.0.0.1, or at ADDRESS:PORT.",
+    ),
     click.option("--overcommit", is_flag=True, help="Start even if memory or disk space will not do."),
     options.cache_dir,
 )  # fmt: skip
@@ -65,6 +71,7 @@ class Call:
     faults: tuple[Fault, ...]
     qemu: str | None
     overcommit: bool
+    redfish: Endpoint | None
     cache: Path
 
 
@@ -91,6 +98,7 @@ def start_options(command: F) -> F:
             faults=tuple(read_fault(text) for text in kwargs.pop("faults")),
             qemu=kwargs.pop("qemu"),
             overcommit=kwargs.pop("overcommit"),
+            redfish=parse_endpoint(text) if (text := kwargs.pop("redfish")) else None,
             cache=find_cache_root(kwargs.pop("cache_dir"), os.environ, Path.home),
         )
         return command(call=call, **kwargs)
@@ -157,9 +165,8 @@ def make(call: Call, check: Callable[[LabPlan], None] = lambda _plan: None) -> L
     for word in filter(None, (*choice.words, words, advise(plan, room))):
         log.say("%s", word)
     files = call.directory / "boot-artifacts"
-    return bring_up(
-        root, plan, Start(means, choice, network, medium, files if files.is_dir() else None), _say
-    )
+    start = Start(means, choice, network, medium, files if files.is_dir() else None, call.redfish)
+    return bring_up(root, plan, start, _say)
 
 
 def _say(text: str) -> None:

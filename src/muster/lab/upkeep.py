@@ -13,6 +13,7 @@ from pathlib import Path
 from muster.errors import MusterError, UserError
 from muster.files import lock_folder
 from muster.frozen import dataclass
+from muster.lab.bmc import NOTE, start_bmc
 from muster.lab.emulator import Choice
 from muster.lab.faulting import cut
 from muster.lab.means import Means
@@ -22,6 +23,7 @@ from muster.lab.power import prepare_machine, switch_on
 from muster.lab.processes import end_process, find_processes
 from muster.lab.qemu import UserNet
 from muster.lab.recording import ensure_recorder
+from muster.lab.redfish.server import Endpoint
 from muster.lab.serving import start_legs, start_services
 from muster.lab.store import (
     Lab,
@@ -49,6 +51,8 @@ class Start:
     medium: Path | None
     boot_files: Path | None = None
     """Where the files for machines without a medium are."""
+    redfish: Endpoint | None = None
+    """Where management controllers answer, if they are wanted."""
 
 
 def check_name(root: Path, name: str) -> None:
@@ -98,6 +102,9 @@ def bring_up(root: Path, plan: LabPlan, start: Start, say: Say) -> Lab:
             for machine in plan.machines:
                 state = switch_on(lab, state, machine.name)
                 say(f"{machine.name} is on")
+            if start.redfish is not None:
+                state = start_bmc(lab, state, start.redfish)
+                say(f"Redfish answers at {state.notes[NOTE]}")
             for fault in plan.faults:
                 if fault.kind is not FaultKind.CLOCK:
                     state, how = cut(lab, state, fault)

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import struct
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -227,3 +228,32 @@ def test_an_image_that_is_not_made_yet(lab: Lab, site: Path) -> None:
     (site / "agent.x86_64.iso").unlink()
     result = lab("up", site)
     assert "muster agent create image --dir" in result.err
+
+
+def ask(url: str, body: dict[str, Any] | None = None, method: str | None = None) -> dict[str, Any]:
+    """A request as `curl` would make it."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+    with urllib.request.urlopen(request, timeout=20) as reply:
+        text = reply.read()
+    found: dict[str, Any] = json.loads(text) if text else {}
+    return found
+
+
+def test_power_and_media_by_redfish(lab: Lab, site: Path) -> None:
+    up(lab, site, "--only", "master-1", "--medium", "none", "--redfish", "0")
+    root = status(lab)["notes"]["redfish"]
+    system = f"{root}/Systems/master-1"
+    drive = f"{root}/Managers/master-1/VirtualMedia/Cd"
+    assert ask(system)["PowerState"] == "On"
+    ask(f"{system}/Actions/ComputerSystem.Reset", {"ResetType": "ForceOff"})
+    assert not status(lab)["machines"][0]["on"]
+    ask(f"{drive}/Actions/VirtualMedia.InsertMedia", {"Image": str(site / "agent.x86_64.iso")})
+    ask(system, {"Boot": {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once"}}, "PATCH")
+    ask(f"{system}/Actions/ComputerSystem.Reset", {"ResetType": "On"})
+    assert status(lab)["machines"][0]["medium"].endswith("agent.x86_64.iso")
+    assert ask(system)["Boot"]["BootSourceOverrideEnabled"] == "Disabled", "it was for one boot"
+    ask(f"{system}/Actions/ComputerSystem.Reset", {"ResetType": "ForceRestart"})
+    ask(f"{drive}/Actions/VirtualMedia.EjectMedia", {})
+    assert status(lab)["machines"][0]["medium"] == ""
+    assert "power ForceOff, by Redfish" in lab("logs", "master-1").out
