@@ -119,8 +119,8 @@ def test_a_wait_without_hope_ends() -> None:
 
 def test_lines_of_a_serial_console() -> None:
     lines = LineSplitter()
-    assert list(lines.feed(b"\x1b[2J\x1b[01;01Hfirst\r\nsec")) == ["first"]
-    assert list(lines.feed(b"ond \x1b[0;32mgreen\x1b[0m\r\n\r\nlogin: ")) == ["second green"]
+    assert list(lines.feed(b"\x1b[2J\x1b[01;01Hfirst\r\nnext ")) == ["first"]
+    assert list(lines.feed(b"\x1b[0;32mgreen\x1b[0m\r\n\r\nlogin: ")) == ["next green"]
     assert list(lines.flush()) == ["login:"]
     assert list(lines.flush()) == []
     assert list(lines.feed(b"one\x1b[5;1Htwo\n\xff\n")) == ["one", "two", "\ufffd"]
