@@ -13,6 +13,7 @@ from muster.cli.lazy import LazyGroup
 _VERBS: Final = {
     "up": ("lab_up:up", "Boot one virtual machine for each host of a site."),
     "run": ("lab_run:run_", "Boot a site, wait until something is so, tell how it went, and end."),
+    "wait": ("lab_run:wait_", "Wait until something is so in a lab that is up."),
     "status": ("lab_look:status", "Show what the machines are doing."),
     "list": ("lab_look:list_", "List the labs on this machine."),
     "logs": ("lab_look:logs", "Print what a machine said on its serial line."),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`muster lab run`: boot a site unattended until something is so, with a timeline, or evidence."""
+"""`muster lab run | wait`: boot a site unattended until something is so, with a timeline, or evidence."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import Any, Final, TypeVar
 import click
 
 from muster.cli import log, options
+from muster.cli.lab_options import Call as LabCall
+from muster.cli.lab_options import lab_options
 from muster.cli.lab_up import Call, make, start_options
 from muster.errors import ExitStatus, UserError
 from muster.frozen import dataclass
@@ -62,6 +64,17 @@ def _evidence_options(command: F) -> F:
     return gathered  # type: ignore[return-value]
 
 
+def _wait_options(command: F) -> F:
+    """--until and --deadline."""
+    until = click.option(
+        "--until", metavar="CONDITION", default="healthy", show_default=True, help=f"{FORMS}; commas join."
+    )
+    deadline = click.option(
+        "--deadline", metavar="TIME", default="10m", show_default=True, help="How long to wait, e.g. 90s."
+    )
+    return until(deadline(command))
+
+
 @click.command(
     "run",
     epilog=options.examples(
@@ -71,12 +84,7 @@ def _evidence_options(command: F) -> F:
 )
 @start_options
 @_evidence_options
-@click.option(
-    "--until", metavar="CONDITION", default="healthy", show_default=True, help=f"{FORMS}; commas join."
-)
-@click.option(
-    "--deadline", metavar="TIME", default="10m", show_default=True, help="How long to wait, e.g. 90s, 20m."
-)
+@_wait_options
 @click.option("--keep", is_flag=True, help="Leave the lab up when it is done, or failed.")
 def run_(call: Call, until: str, deadline: str, keep: bool, keeping: Keeping) -> ExitStatus:
     """Boot the site in SITE, wait until CONDITION is so, print a timeline, and end the lab.
@@ -95,11 +103,29 @@ def run_(call: Call, until: str, deadline: str, keep: bool, keeping: Keeping) ->
             place = keeping.place or default_place(labs_folder(), lab.name)
             keep_evidence(lab.folder, place, keeping.login)
             (place / "timeline.txt").write_text(render_timeline(story) + "\n", "utf-8")
-        _tell(call, story, unmet, reason, place)
+        _tell(call.as_json, story, unmet, reason, place)
         return ExitStatus.FAILED if unmet else ExitStatus.OK
     finally:
         if not keep:
             take_down(labs_folder(), lab.name)
+
+
+@click.command("wait", epilog=options.examples("muster lab wait --until reports:master-0:2 --deadline 5m"))
+@_wait_options
+@lab_options
+def wait_(call: LabCall, until: str, deadline: str) -> ExitStatus:
+    """Wait until CONDITION is so in a lab that is up, and print its timeline; it stays up.
+
+    Conditions are those of `muster lab run`, over all that happened since the lab came up. The exit status
+    is 0 when the condition came true in time, else 1.
+    """
+    span_s = parse_span(deadline).total_seconds()
+    _check(call.lab.plan, until)
+    with changing(call.lab):
+        pass  # It starts the recorder when that is gone.
+    story, unmet, reason = wait(call.lab, until, span_s)
+    _tell(call.as_json, story, unmet, reason, None)
+    return ExitStatus.FAILED if unmet else ExitStatus.OK
 
 
 def _check(plan: LabPlan, until: str) -> None:
@@ -136,8 +162,8 @@ def _start_again(lab: Lab) -> None:
         log.say("the recorder ended; it was started again")
 
 
-def _tell(call: Call, story: Story, unmet: list[str], reason: str, place: Path | None) -> None:
-    if call.as_json:
+def _tell(as_json: bool, story: Story, unmet: list[str], reason: str, place: Path | None) -> None:
+    if as_json:
         body: dict[str, Any] = {
             "met": not unmet,
             "unmet": unmet,
@@ -154,4 +180,6 @@ def _tell(call: Call, story: Story, unmet: list[str], reason: str, place: Path |
     for name, machine in story.machines.items():
         click.echo(f"{name}: {machine.health}")
     if unmet:
-        click.echo(f"failed: {', '.join(unmet)}: {reason}\nevidence: {place}")
+        click.echo(f"failed: {', '.join(unmet)}: {reason}")
+    if place is not None:
+        click.echo(f"evidence: {place}")

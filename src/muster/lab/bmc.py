@@ -135,7 +135,11 @@ def main(arguments: list[str]) -> None:
     lab = load_lab(Path(folder).parent, Path(folder).name)
     user, _, password = os.environ.get(LOGIN_VARIABLE, "").partition(":")
     login = Login(user, password) if user else None
-    server = RedfishServer(App(LabMachines(lab), lab.folder / "media", login), Endpoint(address, int(port)))
+    app = App(LabMachines(lab), lab.folder / "media", login)
+    try:
+        server = RedfishServer(app, Endpoint(address, int(port)))
+    except UserError as error:
+        raise SystemExit(error.message) from error
     sys.stdout.write(f"{_READY} {server.url}\n")
     sys.stdout.flush()
     server.serve_forever()

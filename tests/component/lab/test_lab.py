@@ -257,3 +257,16 @@ def test_power_and_media_by_redfish(lab: Lab, site: Path) -> None:
     ask(f"{drive}/Actions/VirtualMedia.EjectMedia", {})
     assert status(lab)["machines"][0]["medium"] == ""
     assert "power ForceOff, by Redfish" in lab("logs", "master-1").out
+
+
+def test_waiting_in_a_lab_that_is_up(lab: Lab, site: Path, tmp_path: Path) -> None:
+    up(lab, site, "--only", "master-1")
+    found = lab("wait", "--until", "serial:master-1:hello", "--deadline", "20s")
+    assert found.status == 0, found.err
+    assert "first serial line" in found.out
+    wrong = lab("wait", "--until", "healthy:nobody")
+    assert wrong.status == 1
+    assert "nobody" in wrong.err
+    late = lab("wait", "--until", "off", "--deadline", "1s")
+    assert late.status == 1
+    assert "failed: off: not within 0:01" in late.out
