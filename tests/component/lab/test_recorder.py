@@ -96,7 +96,6 @@ def test_what_a_machine_says(lab: Lab, machine: dict[str, socket.socket], record
             serial.sendall(b"answer")
             assert console.recv(100) == b"answer"
     assert take(heard, "power")["state"] == "off"
-    heard.close()
     assert "Z hello\n" in (lab.machine_folder("a") / "serial.log").read_text()
     assert json.loads((lab.machine_folder("a") / "reports.jsonl").read_text()) == {"state": "running"}
 
