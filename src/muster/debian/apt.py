@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from muster.debian.mirror import Mirror
+from muster.debian.mirror import NONE, SECURITY_VARIABLE, VARIABLE, Mirror
 from muster.errors import ExternalError
 from muster.frozen import dataclass
 
@@ -152,7 +152,7 @@ def explain_failure(error: ExternalError, wanted: Wanted, mirror: Mirror) -> Ext
     """Say what a failure of apt's means, and what to do about it."""
     said = error.message
     last = "\n".join(line for line in said.splitlines() if line.strip().startswith(("E:", "W:"))) or said
-    if "NO_PUBKEY" in said or "is not signed" in said:
+    if "NO_PUBKEY" in said:
         return ExternalError(
             f"the keys in {KEYRING} do not know Debian's {wanted.suite}:\n{last}",
             hint="apt-get install debian-archive-keyring, in a version that knows that release",
@@ -160,13 +160,18 @@ def explain_failure(error: ExternalError, wanted: Wanted, mirror: Mirror) -> Ext
     if "Unable to locate package" in said or "has no installation candidate" in said:
         return ExternalError(
             f"{mirror.archive} has not all packages of {wanted.suite} that are needed:\n{last}",
-            hint="if it is a partial mirror, name a complete one in MUSTER_DEBIAN_MIRROR",
+            hint=f"if it is a partial mirror, name a complete one in {VARIABLE}",
         )
     if "enough free space" in said or "No space left" in said:
         return ExternalError(
             f"there is no space for the packages:\n{last}", hint="free some, then run it again"
         )
+    if mirror.security and mirror.security in said:
+        return ExternalError(
+            f"the mirror of Debian's security updates did not give what is needed:\n{last}",
+            hint=f"run it again, or name another one in {SECURITY_VARIABLE}, or {NONE} where there is none",
+        )
     return ExternalError(
-        f"{mirror.archive} did not give what is needed:\n{last}",
-        hint="run it again: what was fetched is kept. Another mirror can be named in MUSTER_DEBIAN_MIRROR",
+        f"the mirror of Debian did not give what is needed:\n{last}",
+        hint=f"run it again: what was fetched is kept. Another mirror can be named in {VARIABLE}",
     )

@@ -181,9 +181,15 @@ class _Apt:
         make_folder(self._shelf.debs / "partial")
         machine = self._shelf.run(["apt-config", "dump"])
         config = render_config(self._root, self._shelf.debs, self._wanted, machine)
-        save_file(self._root / "apt.conf", config.encode())
-        save_file(self._root / "etc/apt/sources.list", self._sources.encode())
-        save_file(self._root / "var/lib/dpkg/status", b"")
+        texts = {"apt.conf": config, "etc/apt/sources.list": self._sources, "var/lib/dpkg/status": ""}
+        for name, text in texts.items():
+            _save_changed(self._root / name, text.encode())
+
+
+def _save_changed(path: Path, data: bytes) -> None:
+    """Files that stay as they are let apt use what it made of them."""
+    if not path.exists() or path.read_bytes() != data:
+        save_file(path, data)
 
 
 def _is_whole(path: Path, package: Package) -> bool:

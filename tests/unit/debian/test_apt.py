@@ -80,6 +80,12 @@ def test_progress_is_told_in_percent() -> None:
         ("E: Unable to locate package zstd", "has not all packages", "partial mirror"),
         ("E: You don't have enough free space in /x", "no space", "free some"),
         ("E: Failed to fetch http://a/x.deb  404", "did not give what is needed", "what was fetched is kept"),
+        (
+            "E: The repository 'http://a trixie InRelease' is not signed.",
+            "did not give",
+            "MUSTER_DEBIAN_MIRROR",
+        ),
+        ("E: Failed to fetch http://deb.debian.org/debian-security/x", "security updates", "or none where"),
     ],
 )
 def test_failures_say_what_to_do(said: str, message: str, hint: str) -> None:
