@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The smallest clients of DHCP, DNS and NTP; run in a network namespace, it prints what it was told as JSON.
 
-python asking.py dhcp LINK MAC | dns SERVER NAME | ntp SERVER
+python asking.py dhcp|dhcp6 LINK MAC | dns SERVER NAME | ntp SERVER
 """
 
 from __future__ import annotations
@@ -53,6 +53,42 @@ def _exchange(channel: socket.socket, mac: str, options: bytes) -> dict[object, 
     return found
 
 
+def ask_dhcp6(link: str, mac: str) -> dict[str, object]:
+    """Solicit; what is advertised."""
+    hardware = bytes.fromhex(mac.replace(":", ""))
+    client = struct.pack("!HHHH6s", 1, 10, 3, 1, hardware)
+    wanted = (
+        struct.pack("!HHIII", 3, 12, 1, 0, 0) + struct.pack("!HHH", 8, 2, 0) + struct.pack("!HHH", 6, 2, 23)
+    )
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as channel:
+        channel.bind(("::", 546))
+        channel.settimeout(0.2)
+        scope = socket.if_nametoindex(link)
+        data = b""
+        for _ in range(50):  # The link's own address takes a moment.
+            try:
+                channel.sendto(b"\x01abc" + client + wanted, ("ff02::1:2", 547, 0, scope))
+                data = channel.recv(2000)
+                break
+            except OSError:
+                time.sleep(0.1)
+    options = _options6(data[4:])
+    address = _options6(options[3][12:])[5][:16]
+    return {
+        "type": data[0],
+        "address": str(ipaddress.ip_address(address)),
+        "dns": str(ipaddress.ip_address(options[23])),
+    }
+
+
+def _options6(data: bytes) -> dict[int, bytes]:
+    found = {}
+    while data:
+        number, length = struct.unpack("!HH", data[:4])
+        found[number], data = data[4 : 4 + length], data[4 + length :]
+    return found
+
+
 def ask_dns(server: str, name: str) -> dict[str, object]:
     """The IPv4 addresses of a name, and the status of the answer."""
     question = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
@@ -80,7 +116,12 @@ def _ask(server: str, port: int, data: bytes) -> bytes:
         return channel.recv(2000)
 
 
-ASKS: dict[str, Callable[..., dict[str, object]]] = {"dhcp": ask_dhcp, "dns": ask_dns, "ntp": ask_ntp}
+ASKS: dict[str, Callable[..., dict[str, object]]] = {
+    "dhcp": ask_dhcp,
+    "dhcp6": ask_dhcp6,
+    "dns": ask_dns,
+    "ntp": ask_ntp,
+}
 
 if __name__ == "__main__":
     sys.stdout.write(json.dumps(ASKS[sys.argv[1]](*sys.argv[2:])))

@@ -79,6 +79,7 @@ def test_dhcp_and_dns(lab: Lab, toolbox: Toolbox) -> None:
         "ntp": OWN,
         "file": f"http://{OWN}/boot.ipxe",
     }
+    assert lab.ask("dhcp6", "eth0", MAC) == {"type": 2, "address": "fd00:55::80", "dns": "fd00:55::1"}
     lab.give_address()
     for name, addresses in [
         ("api.lab.example.com", ["192.168.55.5"]),

@@ -62,9 +62,21 @@ def test_only_what_is_asked_for_is_offered() -> None:
     assert "dhcp-option=tag:net0,option:dns-server,192.0.2.1" not in only_dhcp
 
 
-def test_a_boot_from_the_network() -> None:
-    text = lines(Offer((Subnet("br0", "192.0.2.1/24"),), pxe=Pxe("boot.ipxe", "/srv/tftp")))
-    assert {"enable-tftp", "tftp-root=/srv/tftp", "dhcp-boot=boot.ipxe"} <= set(text)
+def test_a_boot_from_the_network_by_ipxe_alone() -> None:
+    text = lines(Offer((Subnet("br0", "192.0.2.1/24"),), pxe=Pxe("http://192.0.2.1/boot.ipxe")))
+    assert "dhcp-boot=http://192.0.2.1/boot.ipxe" in text
+    assert "enable-tftp" not in text
+
+
+def test_firmware_without_ipxe_fetches_it_first() -> None:
+    subnets = (Subnet("br0", "192.0.2.1/24"), Subnet("br0", "2001:db8::1/64"))
+    text = lines(Offer(subnets, pxe=Pxe("boot.ipxe", "/srv/tftp")))
+    assert {"enable-tftp", "tftp-root=/srv/tftp", "dhcp-boot=tag:ipxe,boot.ipxe"} <= set(text)
+    assert "dhcp-boot=tag:!ipxe,tag:kind7,snponly.efi" in text
+    assert (
+        "dhcp-option=tag:net1,tag:!ipxe,tag:kind7,option6:bootfile-url,tftp://[2001:db8::1]/snponly.efi"
+        in text
+    )
 
 
 @pytest.mark.parametrize(

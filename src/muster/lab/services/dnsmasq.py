@@ -60,11 +60,17 @@ class Names:
 
 @dataclass(frozen=True)
 class Pxe:
-    """How machines boot from the network; the firmware of QEMU's network cards is iPXE."""
+    """How machines boot from the network: by a script for iPXE.
+
+    With a BIOS the firmware of QEMU's cards is iPXE; UEFI has its own, which fetches iPXE by TFTP first.
+    """
 
     script: str
-    """The address of a script for iPXE, or its name below the TFTP folder."""
+    """The address of the script, or its name below the TFTP folder."""
     tftp_root: str = ""
+    """The folder with the loaders, such as usr/lib/ipxe of the toolbox; empty for no TFTP."""
+    loaders: tuple[tuple[int, str], ...] = ((0, "undionly.kpxe"), (7, "snponly.efi"), (11, "ipxe-arm64.efi"))
+    """iPXE for the firmware that has none, by the number of its kind (RFC 4578)."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +139,7 @@ def _dhcp_lines(offer: Offer, names: Names) -> Iterator[str]:
         written = [f"[{address}]" if ":" in address else address for address in each.addresses]
         yield f"dhcp-host={','.join([each.mac_address, *written, each.name, 'infinite'])}"
     if offer.pxe:
-        yield from _pxe_lines(offer.pxe)
+        yield from _pxe_lines(offer.pxe, offer.subnets)
 
 
 def _subnet_lines(offer: Offer, subnet: Subnet, own: Interface, tag: str) -> Iterator[str]:
@@ -156,12 +162,25 @@ def _subnet_lines(offer: Offer, subnet: Subnet, own: Interface, tag: str) -> Ite
     yield from (f"dhcp-option=tag:{tag},option6:{name},[{own.ip}]" for name, on in served.items() if on)
 
 
-def _pxe_lines(pxe: Pxe) -> Iterator[str]:
-    if pxe.tftp_root:
-        yield "enable-tftp"
-        yield f"tftp-root={pxe.tftp_root}"
-    yield f"dhcp-boot={pxe.script}"
-    yield f"dhcp-option=option6:bootfile-url,{pxe.script}"
+def _pxe_lines(pxe: Pxe, subnets: Sequence[Subnet]) -> Iterator[str]:
+    if not pxe.tftp_root:
+        yield f"dhcp-boot={pxe.script}"
+        yield f"dhcp-option=option6:bootfile-url,{pxe.script}"
+        return
+    yield "enable-tftp"
+    yield f"tftp-root={pxe.tftp_root}"
+    yield "dhcp-userclass=set:ipxe,iPXE"
+    yield f"dhcp-boot=tag:ipxe,{pxe.script}"
+    yield f"dhcp-option=tag:ipxe,option6:bootfile-url,{pxe.script}"
+    for kind, loader in pxe.loaders:
+        yield f"dhcp-match=set:kind{kind},option:client-arch,{kind}"
+        yield f"dhcp-match=set:kind{kind},option6:61,{kind}"
+        yield f"dhcp-boot=tag:!ipxe,tag:kind{kind},{loader}"
+        for index, subnet in enumerate(subnets):
+            own = ip_interface(subnet.address)
+            if own.version == 6:
+                tags = f"tag:net{index},tag:!ipxe,tag:kind{kind}"
+                yield f"dhcp-option={tags},option6:bootfile-url,tftp://[{own.ip}]/{loader}"
 
 
 def choose_pool(address: str, taken: Iterable[str]) -> tuple[str, str] | None:
