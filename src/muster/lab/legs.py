@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address, ip_interface
+from urllib.parse import urlsplit
 
 from muster.frozen import dataclass
 from muster.lab.plan import Leg
@@ -103,11 +105,17 @@ def further_addresses(plan: Plan, hosts: Sequence[SiteHost], legs: Sequence[Leg]
     taken = {ip_interface(address).ip for host in plan.hosts for address in host.addresses}
     taken |= {ip_interface(leg.address).ip for leg in legs} | {*plan.api_vips, *plan.ingress_vips}
     found: dict[IP, Leg] = {}
-    for host in hosts:
-        for candidate, what in _wanted(host.network) if host.network else ():
-            for leg in legs:
-                network = ip_interface(leg.address).network
-                if candidate in network and candidate not in taken:
-                    address = f"{candidate}/{network.prefixlen}"
-                    found.setdefault(candidate, Leg(leg.segment, address, leg.vlan, what))
+    wanted = [each for host in hosts if host.network for each in _wanted(host.network)]
+    for candidate, what in (*wanted, *_boot_server(plan)):
+        for leg in legs:
+            network = ip_interface(leg.address).network
+            if candidate in network and candidate not in taken:
+                address = f"{candidate}/{network.prefixlen}"
+                found.setdefault(candidate, Leg(leg.segment, address, leg.vlan, what))
     return tuple(found.values())
+
+
+def _boot_server(plan: Plan) -> Iterator[tuple[IP, str]]:
+    """Where machines look for their files when they boot from the network."""
+    with contextlib.suppress(ValueError):
+        yield ip_address(urlsplit(plan.boot_artifacts_base_url).hostname or ""), "the server of boot files"

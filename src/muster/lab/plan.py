@@ -96,6 +96,8 @@ class LabPlan:
     ingress_vips: tuple[str, ...] = ()
     machine_networks: tuple[str, ...] = ()
     rendezvous_ip: str = ""
+    boot_url: str = ""
+    """Where agent-config.yaml says that the files for a boot from the network are."""
 
     def machine(self, name: str) -> Machine:
         """The machine of this name."""

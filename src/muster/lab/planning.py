@@ -77,6 +77,7 @@ def plan_lab(site: Site, plan: Plan, wishes: Wishes) -> LabPlan:
         ingress_vips=tuple(map(str, plan.ingress_vips)),
         machine_networks=tuple(map(str, plan.networks.machine)),
         rendezvous_ip=str(plan.rendezvous.ip) if plan.rendezvous else "",
+        boot_url=plan.boot_artifacts_base_url,
     )
 
 

@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import ip_address, ip_interface
 from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
 
 from muster.errors import UserError
+from muster.folders import make_folder
+from muster.frozen import dataclass
 from muster.lab.means import Means
 from muster.lab.network import apply_lines
 from muster.lab.plan import LabPlan, Leg
@@ -30,7 +34,9 @@ from muster.lab.services.web import describe_web
 from muster.lab.store import Lab, LabState
 from muster.lab.trunk import Trunk, make_trunk
 from muster.model import lab as words
-from muster.model.lab import Medium
+from muster.model.lab import Firmware, Medium
+
+_WEB: Final = "web"
 
 
 def start_legs(lab: Lab, state: LabState) -> LabState:
@@ -60,36 +66,71 @@ def link_of(plan: LabPlan, leg: Leg) -> str:
 
 def start_services(lab: Lab, state: LabState, means: Means, files: Path | None) -> LabState:
     """Start what lab.yaml asks for, and what machines need that boot from the network."""
-    for service in describe_services(lab.plan, means, files):
+    files = files or Path(lab.plan.site) / "boot-artifacts"
+    boot = plan_boot(lab.plan, files)
+    if boot is not None:
+        make_folder((lab.folder / _WEB / boot.path).parent)
+        (lab.folder / _WEB / boot.path).symlink_to(files.resolve(), target_is_directory=True)
+    for service in describe_services(lab, means, boot):
         state = _remember(lab, state, service.name, start_service(service, _place(lab, state)))
     return state
 
 
-def describe_services(plan: LabPlan, means: Means, files: Path | None) -> Iterator[Service]:
+def describe_services(lab: Lab, means: Means, boot: NetworkBoot | None) -> Iterator[Service]:
     """The services of a lab."""
-    wanted = plan.services
-    pxe = plan_pxe(plan, files)
-    if pxe is not None or {words.Service.DHCP, words.Service.DNS} & {*wanted}:
+    plan = lab.plan
+    wanted = {*plan.services}
+    if boot is not None or {words.Service.DHCP, words.Service.DNS} & wanted:
+        pxe = None if boot is None else _pxe(plan, boot, means)
         yield describe_dnsmasq(plan_offer(plan, pxe), plan_names(plan), program=means.program("dnsmasq"))
-    if pxe is not None and files is not None:
-        yield describe_web(files, address=str(ip_interface(plan.legs[0].address).ip))
+    if boot is not None:
+        yield describe_web((lab.folder / _WEB).resolve(), address=boot.address, port=boot.port)
     if words.Service.NTP in wanted:
         yield describe_chrony(program=means.program("chronyd"))
     if words.Service.REGISTRY in wanted:
         yield describe_registry(Registry(), program=means.program("docker-registry"))
 
 
-def plan_pxe(plan: LabPlan, files: Path | None) -> Pxe | None:
-    """How machines boot from the network, when some are to."""
+@dataclass(frozen=True)
+class NetworkBoot:
+    """Where machines find the script that boots them, and the files that it names."""
+
+    address: str
+    port: int
+    path: str
+    """Where the files are below the root of the web server; empty for the root itself."""
+    script: str
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.address}]" if ":" in self.address else self.address
+        return "/".join(filter(None, (f"http://{host}:{self.port}", self.path, self.script)))
+
+
+def plan_boot(plan: LabPlan, files: Path) -> NetworkBoot | None:
+    """How machines boot from the network, when some are to: from where agent-config.yaml says."""
     if all(machine.medium is not Medium.PXE for machine in plan.machines):
         return None
-    script = next(iter(sorted(files.glob("*.ipxe"))), None) if files else None
+    script = next(iter(sorted(files.glob("*.ipxe"))), None)
     if script is None:
         raise UserError(
-            "machines are to boot from the network, and there is no script for iPXE in boot-artifacts/",
+            f"machines are to boot from the network, and there is no script for iPXE in {files}",
             hint="`muster agent create pxe-files` makes it when agent-config.yaml has bootArtifactsBaseURL",
         )
-    return Pxe(script.name, str(script.parent.resolve()))
+    parts = urlsplit(plan.boot_url)
+    own = [str(ip_interface(leg.address).ip) for leg in plan.legs]
+    if parts.scheme != "http" or parts.hostname not in own:
+        raise UserError(
+            f"bootArtifactsBaseURL {plan.boot_url} is no place where the lab could serve files",
+            hint=f"write http:// and a free address of a machine network, such as {own[0]}",
+        )
+    return NetworkBoot(parts.hostname, parts.port or 80, parts.path.strip("/"), script.name)
+
+
+def _pxe(plan: LabPlan, boot: NetworkBoot, means: Means) -> Pxe:
+    """UEFI's own network boot needs iPXE first; the cards of a BIOS machine have it."""
+    some = any(each.firmware is Firmware.UEFI and each.medium is Medium.PXE for each in plan.machines)
+    return Pxe(boot.url, str(means.open_toolbox().path("usr/lib/ipxe")) if some else "")
 
 
 def plan_offer(plan: LabPlan, pxe: Pxe | None) -> Offer:

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from muster.config.document.folder import Directory
+from muster.config.document.folder import Directory, Memory
 from muster.errors import UserError
 from muster.lab.capacity import Room, advise, check_room
 from muster.lab.disks import plan_disks
 from muster.lab.network import Ability, choose_network, render_setup
-from muster.lab.plan import GIB, dump_plan, parse_plan
+from muster.lab.plan import GIB, LabPlan, dump_plan, parse_plan
 from muster.lab.planning import Wishes
-from muster.lab.serving import plan_names, plan_offer
+from muster.lab.serving import plan_boot, plan_names, plan_offer
 from muster.model.host import RootDeviceHints
 from muster.model.lab import Bus, Firmware, LabDisk, Medium
 from tests.sites import Shape
@@ -158,6 +158,30 @@ def test_what_services_are_told() -> None:
     assert names[f"api.{plan.domain}"] == plan.api_vips
     static = plan_of(folder=Directory(EXAMPLES / "single-node-none"))
     assert {record.addresses for record in plan_names(static).records} == {("192.0.2.10",)}
+
+
+def test_a_boot_from_the_network_is_served_where_the_site_says(tmp_path: Path) -> None:
+    folder = Directory(EXAMPLES / "compact-baremetal")
+    agent = folder.read("agent-config.yaml").decode()
+
+    def with_url(url: str) -> LabPlan:
+        text = agent.replace("rendezvousIP:", f"bootArtifactsBaseURL: {url}\nrendezvousIP:")
+        return plan_of(folder=Memory({"agent-config.yaml": text.encode()}, folder), lab="medium: pxe\n")
+
+    plan = with_url("http://192.168.10.2:8080/boot")
+    assert plan.legs[-1].address == "192.168.10.2/24"
+    with pytest.raises(UserError, match="no script for iPXE"):
+        plan_boot(plan, tmp_path)
+    (tmp_path / "agent.x86_64.ipxe").touch()
+    boot = plan_boot(plan, tmp_path)
+    assert boot is not None
+    assert (boot.url, boot.path) == ("http://192.168.10.2:8080/boot/agent.x86_64.ipxe", "boot")
+    root = plan_boot(with_url("http://192.168.10.1"), tmp_path)
+    assert root is not None
+    assert root.url == "http://192.168.10.1:80/agent.x86_64.ipxe"
+    with pytest.raises(UserError, match="no place where the lab"):
+        plan_boot(with_url("https://mirror.example.com/boot"), tmp_path)
+    assert plan_boot(plan_of(), tmp_path) is None
 
 
 def test_fifty_hosts_on_a_small_machine_are_refused_with_the_arithmetic() -> None:
