@@ -170,7 +170,7 @@ def _drop_some(lab: Lab, state: LabState, nic: Nic, percent: int) -> None:
 def delay(lab: Lab, monitor: Monitor, fault: Fault, *, broken: bool) -> str:
     """Delay packets where the kernel cannot."""
     _delay_in_qemu(lab.plan.machine(fault.machine), monitor, fault, broken=broken)
-    return "QEMU's filter-buffer, as this kernel has no netem: packets come in bursts, this far apart"
+    return "QEMU's filter-buffer: what the guest sends comes in bursts, this far apart"
 
 
 def _delay_in_qemu(machine: Machine, monitor: Monitor, fault: Fault, *, broken: bool) -> None:
