@@ -7,7 +7,6 @@ A flush takes the disk longer than anything else here, so that many folders shar
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import re
 import shutil
@@ -16,8 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from muster.errors import cannot
-from muster.files import part_of
+from muster.files import part_of, save_file
 
+TAG_FILE: Final = "CACHEDIR.TAG"
+TAG: Final = (
+    b"Signature: 8a477f597d28d172789f06886806bc55\n# What Muster keeps between runs; it may be deleted.\n"
+)
 _PART: Final = re.compile(r"\..+\.[0-9a-f]{8}\.part\Z")
 
 
@@ -96,6 +99,8 @@ def put_files(folder: Path, files: Mapping[str, bytes], *, mode: int) -> None:
 
 def _flush(descriptor: int) -> None:
     """syncfs(2): wait until all that was written to a file system is on its disk."""
+    import ctypes  # Slow, and most commands never come here.
+
     if ctypes.CDLL(None, use_errno=True).syncfs(descriptor) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -107,6 +112,12 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot("make", path, error) from error
+
+
+def mark_cache(root: Path) -> None:
+    """Say that a folder is a cache of ours: backups leave it out, and only what is marked is ever emptied."""
+    if not (root / TAG_FILE).exists():
+        save_file(root / TAG_FILE, TAG)
 
 
 def remove_parts(path: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any, Final
 from muster.debian.apt import Wanted
 from muster.debian.packages import Fetched, check_space, fetch_packages, open_shelf, unpack_packages
 from muster.errors import ExternalError, UserError
-from muster.folders import make_folder, remove_parts, start_batch
+from muster.folders import make_folder, mark_cache, remove_parts, start_batch
 from muster.frozen import dataclass
 from muster.lock import take_lock
 from muster.run import Run, run
@@ -104,6 +104,7 @@ def open_toolbox(
     if tree.is_dir():
         return Toolbox(tree)
     make_folder(place)
+    mark_cache(cache_root)
     lock = cache_root / "locks" / f"toolbox-{recipe.key}.lock"
     with take_lock(lock, on_wait=lambda pid: heard(f"waiting for process {pid}, which makes the toolbox")):
         if tree.is_dir():

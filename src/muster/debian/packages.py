@@ -31,7 +31,7 @@ from muster.debian.apt import (
 from muster.debian.mirror import Mirror, find_mirror
 from muster.errors import ExternalError
 from muster.files import remove_file, save_file
-from muster.folders import make_folder
+from muster.folders import make_folder, mark_cache
 from muster.frozen import dataclass
 from muster.lock import take_lock
 from muster.run import Circumstances, Run, find_program, run
@@ -82,6 +82,8 @@ def fetch_packages(
     """
     _check_machine()
     apt = _Apt(wanted, shelf)
+    make_folder(shelf.folder)
+    mark_cache(shelf.cache_root)
     with take_lock(shelf.cache_root / "locks" / "debian.lock", on_wait=lambda pid: shelf.tell(_waits(pid))):
         was_fresh = apt.refresh()
         try:

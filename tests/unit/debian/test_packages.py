@@ -14,6 +14,7 @@ from muster.debian.apt import Wanted
 from muster.debian.mirror import Mirror
 from muster.debian.packages import FRESH_S, Shelf, check_space, fetch_packages
 from muster.errors import ExternalError
+from muster.folders import TAG_FILE
 from muster.run import PLAIN, Argument, Circumstances
 
 WANTED = Wanted(("zstd",))
@@ -73,6 +74,7 @@ def test_a_package_is_fetched_once(shelf: Shelf, mirrored: Mirrored) -> None:
     told: list[tuple[int, int]] = []
     found = fetch_packages(WANTED, shelf, fetched=lambda done, total: told.append((done, total)))
     assert shelf.path(found[0]).read_bytes() == DEB
+    assert (shelf.cache_root / TAG_FILE).exists(), "`muster cache` empties only what is marked as ours"
     assert told == [(4, 9), (9, 9)]
     assert fetch_packages(WANTED, shelf) == found
     assert mirrored.asked == ["update", "download"]

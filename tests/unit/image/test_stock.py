@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from muster.errors import UserError
+from muster.folders import TAG, TAG_FILE
 from muster.image.cache.places import key_of
 from muster.image.cache.stock import Kind, Verdict, find_items, remove_item, sweep, verify_image
-from muster.image.cache.store import TAG, TAG_FILE, Cache
+from muster.image.cache.store import Cache
 from muster.image.progress import SILENT
 
 DATA = b"an image"

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from muster.errors import ExternalError, UserError
+from muster.folders import TAG, TAG_FILE
 from muster.frozen import dataclass
 from muster.image.cache.hashes import hash_file
 from muster.image.cache.places import cannot_keep
 from muster.image.cache.records import ImageRecord, PartRecord, UrlRecord, find_record, find_time
-from muster.image.cache.store import TAG, TAG_FILE, Cache
+from muster.image.cache.store import Cache
 from muster.image.progress import Progress
 from muster.lock import Lock, find_free_lock
 

@@ -16,7 +16,8 @@ from types import TracebackType
 from typing import Final
 
 from muster.errors import ExternalError
-from muster.files import part_of, save_file
+from muster.files import part_of
+from muster.folders import mark_cache
 from muster.image.cache.hashes import Hashed, fingerprint, hash_file, is_racy, stat_file
 from muster.image.cache.places import NOWHERE, Places, cannot_keep
 from muster.image.cache.records import (
@@ -32,10 +33,6 @@ from muster.image.units import render_size
 from muster.lock import Lock, take_lock
 
 _logger: Final = logging.getLogger(__name__)
-TAG_FILE: Final = "CACHEDIR.TAG"
-TAG: Final = (
-    b"Signature: 8a477f597d28d172789f06886806bc55\n# What Muster keeps between runs; it may be deleted.\n"
-)
 _WAY_OUT: Final = "name a writable directory with --cache-dir or MUSTER_CACHE"
 
 
@@ -90,8 +87,7 @@ class Cache:
             # Asks for the file system, too: root may write to any directory, but not to a read-only disk.
             if not os.access(self.root, os.W_OK | os.X_OK):
                 return f"{self.root} is read-only"
-            if not (self.root / TAG_FILE).exists():
-                save_file(self.root / TAG_FILE, TAG)
+            mark_cache(self.root)
         except ExternalError as error:
             return error.message
         except OSError as error:
