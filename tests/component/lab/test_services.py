@@ -69,7 +69,8 @@ def test_dhcp_and_dns(lab: Lab, toolbox: Toolbox) -> None:
             Record("*.apps.lab.example.com", ("192.168.55.6",)),
         ),
     )
-    start_service(describe_dnsmasq(offer, names, program=toolbox.argv("dnsmasq")), lab.place)
+    service = describe_dnsmasq(offer, names, program=toolbox.argv("dnsmasq"))
+    start_service(service, lab.place)
     assert lab.ask("dhcp", "eth0", MAC) == {
         "type": 5,
         "address": "192.168.55.80",
@@ -79,6 +80,8 @@ def test_dhcp_and_dns(lab: Lab, toolbox: Toolbox) -> None:
         "ntp": OWN,
         "file": f"http://{OWN}/boot.ipxe",
     }
+    assert {path.name for path in lab.place.of(service).iterdir()} == {"dnsmasq.conf", "leases", "log"}
+    assert not Path("/dnsmasq.pid").exists()
     assert lab.ask("dhcp6", "eth0", MAC) == {"type": 2, "address": "fd00:55::80", "dns": "fd00:55::1"}
     lab.give_address()
     for name, addresses in [

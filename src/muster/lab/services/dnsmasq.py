@@ -100,7 +100,7 @@ def render_config(offer: Offer, names: Names) -> str:
     lines = [
         "# written by muster lab",
         "user=root",  # It may not leave the lab's network namespace anyway, and keeps its leases itself.
-        "pid-file=dnsmasq.pid",
+        "pid-file",  # None: it goes to / before it would write one.
         "log-facility=-",
         "no-hosts",
         "no-resolv",
