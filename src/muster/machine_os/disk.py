@@ -121,8 +121,8 @@ def _make_boot(build: Build, target: Path) -> None:
     _set_times(folder, build.epoch)
     content = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     # coreos-installer writes a second initial RAM disk before it removes the first.
-    size_mib = -(-(content + build.initrd.stat().st_size) // MIB) + build.recipe.data["disk"]["boot_slack_mib"]
-    _make_ext4(build, target, folder, size_mib)
+    slack = build.initrd.stat().st_size + build.recipe.data["disk"]["boot_slack_mib"] * MIB
+    _make_ext4(build, target, folder, -(-(content + slack) // MIB))
     shutil.rmtree(folder)
 
 
