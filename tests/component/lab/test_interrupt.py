@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.component import muster
-from tests.component.lab.test_lab import NAMESPACES, QEMU, pytestmark, site
+from tests.component.lab.test_lab import NAME, NAMESPACES, QEMU, pytestmark, site
 
 __all__ = ["pytestmark", "site"]
 
@@ -20,7 +20,7 @@ __all__ = ["pytestmark", "site"]
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_stays_that_down_does_not_find(site: Path, tmp_path: Path, number: signal.Signals) -> None:
     env = {"XDG_STATE_HOME": str(tmp_path / "state")}
-    argv = [sys.executable, "-m", "muster.cli", "lab", "up", str(site), "--qemu", QEMU, "--name", "t2"]
+    argv = [sys.executable, "-m", "muster.cli", "lab", "up", str(site), "--qemu", QEMU, "--name", NAME]
     with subprocess.Popen(argv, env={**os.environ, **env}, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:
@@ -31,10 +31,10 @@ def test_nothing_stays_that_down_does_not_find(site: Path, tmp_path: Path, numbe
         process.wait()
     if number == signal.SIGINT:
         assert process.returncode in (0, 8), "it may have been done already"
-    result = muster.run("lab", "down", "t2", env=env)
+    result = muster.run("lab", "down", NAME, env=env)
     assert result.status == 0
-    assert not (NAMESPACES / "muster-t2").exists()
-    assert not (tmp_path / "state/muster/labs/t2").exists()
+    assert not (NAMESPACES / f"muster-{NAME}").exists()
+    assert not (tmp_path / f"state/muster/labs/{NAME}").exists()
     assert not find_our_own(tmp_path)
 
 

@@ -21,6 +21,8 @@ from tests.component.lab.guest import GREETING, build_guest
 EXAMPLES = Path(__file__).parent.parent.parent.parent / "examples"
 QEMU = "qemu-system-x86_64"
 NAMESPACES = Path("/run/netns")
+NAME = f"test-{os.getpid()}"
+"""Somebody else may run these tests on the same machine."""
 Lab: TypeAlias = Callable[..., muster.Result]
 
 pytestmark = [
@@ -52,7 +54,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def up(lab: Lab, site: Path, *more: str) -> None:
-    result = lab("up", site, "--qemu", QEMU, "--name", "t1", *more)
+    result = lab("up", site, "--qemu", QEMU, "--name", NAME, *more)
     assert result.status == 0, result.err
 
 
@@ -62,7 +64,7 @@ def status(lab: Lab) -> dict[str, Any]:
 
 
 def process_of(lab: Lab, tmp_path: Path, name: str) -> int:
-    state = json.loads((tmp_path / "state/muster/labs/t1/state.json").read_text())
+    state = json.loads((tmp_path / f"state/muster/labs/{NAME}/state.json").read_text())
     found = state["recorder"] if name == "recorder" else state["machines"][name]["process"]
     pid: int = found["pid"]
     return pid
@@ -87,7 +89,7 @@ def test_a_lab_of_two_machines(lab: Lab, site: Path, tmp_path: Path) -> None:
     body = status(lab)
     assert [machine["on"] for machine in body["machines"]] == [True, True]
     assert body["faults"] == ["link:master-2/eno1"]
-    assert (NAMESPACES / "muster-t1").exists()
+    assert (NAMESPACES / f"muster-{NAME}").exists()
 
     picture = tmp_path / "screen.png"
     assert lab("screenshot", "master-1", picture).status == 0
@@ -114,15 +116,15 @@ def test_a_lab_of_two_machines(lab: Lab, site: Path, tmp_path: Path) -> None:
     assert log.count("power on") >= 4
 
     result = lab("down")
-    assert result.out == "the lab t1 is down\n"
-    assert not (NAMESPACES / "muster-t1").exists()
-    assert lab("down", "t1").out == "there was no lab t1\n"
+    assert result.out == f"the lab {NAME} is down\n"
+    assert not (NAMESPACES / f"muster-{NAME}").exists()
+    assert lab("down", NAME).out == f"there was no lab {NAME}\n"
     assert not list((tmp_path / "state/muster/labs").iterdir())
 
 
 def test_a_run_ends_when_the_condition_is_met(lab: Lab, site: Path, tmp_path: Path) -> None:
     result = lab(
-        *("run", site, "--qemu", QEMU, "--only", "master-1", "--name", "t1"),
+        *("run", site, "--qemu", QEMU, "--only", "master-1", "--name", NAME),
         *("--until", f"serial:master-1:{GREETING}", "--deadline", "30s"),
     )
     assert result.status == 0, result.err
@@ -133,7 +135,7 @@ def test_a_run_ends_when_the_condition_is_met(lab: Lab, site: Path, tmp_path: Pa
 def test_a_run_that_fails_leaves_evidence(lab: Lab, site: Path, tmp_path: Path) -> None:
     place = tmp_path / "evidence"
     result = lab(
-        *("run", site, "--qemu", QEMU, "--only", "master-1", "--name", "t1", "--output", "json"),
+        *("run", site, "--qemu", QEMU, "--only", "master-1", "--name", NAME, "--output", "json"),
         *("--until", "healthy,serial:master-1:hello", "--deadline", "4s", "--evidence", place),
     )
     assert result.status == 1
@@ -157,31 +159,31 @@ def test_crashes(lab: Lab, site: Path, tmp_path: Path) -> None:
     assert status(lab)["machines"][0]["on"], "the machine did not notice"
     assert "QEMU: RESET" in lab("logs", "master-1").out
 
-    again = lab("up", site, "--qemu", QEMU, "--name", "t1")
+    again = lab("up", site, "--qemu", QEMU, "--name", NAME)
     assert again.status == 1
-    assert "a lab t1 is there already" in again.err
+    assert f"a lab {NAME} is there already" in again.err
 
     for name in ("recorder", "master-1"):
         pid = process_of(lab, tmp_path, name)
         os.kill(pid, signal.SIGKILL)
         wait_gone(pid)
-    stale = lab("up", site, "--qemu", QEMU, "--name", "t1")
+    stale = lab("up", site, "--qemu", QEMU, "--name", NAME)
     assert "was left behind" in stale.err
     assert "nothing runs" in lab("list").out
 
-    folder = tmp_path / "state/muster/labs/t1"
+    folder = tmp_path / f"state/muster/labs/{NAME}"
     (folder / "plan.json").unlink()
     assert "damaged" in lab("list").out
-    kept = lab("down", "t1", "--keep-evidence", "--output", "json")
+    kept = lab("down", NAME, "--keep-evidence", "--output", "json")
     evidence = Path(json.loads(kept.out)["down"][0]["evidence"])
     assert (evidence / "events.jsonl").exists()
     assert not folder.exists()
-    assert not (NAMESPACES / "muster-t1").exists()
+    assert not (NAMESPACES / f"muster-{NAME}").exists()
 
 
 def test_a_process_that_nobody_wrote_down_is_ended(lab: Lab, site: Path, tmp_path: Path) -> None:
     up(lab, site, "--only", "master-1")
-    path = tmp_path / "state/muster/labs/t1/state.json"
+    path = tmp_path / f"state/muster/labs/{NAME}/state.json"
     state = json.loads(path.read_text())
     pid = state["machines"]["master-1"]["process"]["pid"]
     state["machines"]["master-1"]["process"] = None
@@ -217,7 +219,7 @@ def test_console_and_media(lab: Lab, site: Path, tmp_path: Path) -> None:
 )
 def test_what_is_refused(lab: Lab, site: Path, arguments: tuple[str, ...], words: str) -> None:
     qemu = () if "--qemu" in arguments else ("--qemu", QEMU)
-    result = lab("up", site, "--name", "t1", *qemu, *arguments)
+    result = lab("up", site, "--name", NAME, *qemu, *arguments)
     assert result.status == 1
     assert words in result.err
     assert "hint: " in result.err
@@ -226,7 +228,7 @@ def test_what_is_refused(lab: Lab, site: Path, arguments: tuple[str, ...], words
 
 def test_an_image_that_is_not_made_yet(lab: Lab, site: Path) -> None:
     (site / "agent.x86_64.iso").unlink()
-    result = lab("up", site)
+    result = lab("up", site, "--name", NAME)
     assert "muster agent create image --dir" in result.err
 
 
