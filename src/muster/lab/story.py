@@ -46,9 +46,16 @@ class MachineStory:
 
     @property
     def is_healthy(self) -> bool:
-        return bool(self.report) and self.report is not None and (
-            self.report.get("state") == "running" and not self.report.get("failedUnits")
-        )  # fmt: skip
+        report = self.report
+        return report is not None and (
+            report.get("state") == "running" and not report.get("failedUnits") and not self.failed_checks
+        )
+
+    @property
+    def failed_checks(self) -> tuple[str, ...]:
+        """Programs in the guest's /etc/muster/report.d that say that something is not as it should be."""
+        checks = (self.report or {}).get("checks") or {}
+        return tuple(name for name, result in checks.items() if not result.get("passed"))
 
     @property
     def health(self) -> str:
@@ -59,7 +66,7 @@ class MachineStory:
             return "gave up"
         if self.report is None:
             return "no report yet"
-        failed = self.report.get("failedUnits") or []
+        failed = [*(self.report.get("failedUnits") or ()), *(f"check {name}" for name in self.failed_checks)]
         return f"failed: {', '.join(failed)}" if failed else str(self.report.get("state", "unknown"))
 
     @property

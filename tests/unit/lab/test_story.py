@@ -66,6 +66,7 @@ def test_a_reboot_forgets_what_was_reported() -> None:
         ([], "no report yet"),
         ([report(5, "a", state="degraded", failedUnits=["x.service"])], "failed: x.service"),
         ([report(5, "a", state="starting")], "starting"),
+        ([report(5, "a", checks={"reach": {"passed": False, "said": "no"}})], "failed: check reach"),
         ([event(5, "a", "serial", text="Kernel panic - not syncing: x")], "gave up"),
         ([event(5, "a", "power", state="off")], "off"),
     ],
