@@ -65,24 +65,33 @@ def kill(call: Call, host: str) -> None:
 
 
 @click.command(
-    epilog=options.examples("muster lab media master-0 config.iso", "muster lab media master-0 --eject")
+    epilog=options.examples(
+        "muster lab media master-0 other.iso",
+        "muster lab media master-0 --eject",
+        "muster lab media master-0 agentconfig.noarch.iso --beside   # the guest runs from what is in",
+    )
 )
 @click.argument("host")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--eject", is_flag=True, help="Take out what is in.")
+@click.option("--beside", is_flag=True, help="Not that: a USB stick beside it, which is not booted from.")
 @lab_options
-def media(call: Call, host: str, file: Path | None, eject: bool) -> None:
+def media(call: Call, host: str, file: Path | None, eject: bool, beside: bool) -> None:
     """Insert an image into the drive of a machine, also while it runs; or eject it; or show what is in."""
     lab = call.lab
     lab.plan.machine(host)
     if file is not None and eject:
         raise UserError("an image to insert, and --eject, cannot both be meant", hint="leave one of them out")
-    medium = lab.load_state().machines[host].medium
+    insert, take = switches.insert, switches.eject
+    if beside:
+        insert, take = switches.insert_beside, switches.eject_beside
+    now = lab.load_state()
     if file is not None or eject:
         with changing(lab) as before:
-            after = switches.insert(lab, before, host, file) if file else switches.eject(lab, before, host)
-            medium = after.machines[host].medium
-            note(lab, host, "note", text=f"medium: {medium or 'ejected'}")
+            now = insert(lab, before, host, file) if file else take(lab, before, host)
+            where = "beside the medium" if beside else "medium"
+            note(lab, host, "note", text=f"{where}: {file.resolve() if file else 'ejected'}")
+    medium = now.machines[host].beside if beside else now.machines[host].medium
     call.tell({"machine": host, "medium": medium}, medium or "there is no medium in")
 
 

@@ -19,6 +19,7 @@ from muster.lab.network import inside
 from muster.lab.plan import Machine
 from muster.lab.processes import end_process, find_process, wait_end
 from muster.lab.qemu import (
+    BESIDE,
     CD,
     COMMAND_SOCKET,
     MEDIUM_BUS,
@@ -84,7 +85,8 @@ def switch_on(lab: Lab, state: LabState, name: str) -> LabState:
     if now.is_on:
         return state
     folder = lab.machine_folder(name)
-    boot = Boot(Path(now.medium) if now.medium else None, now.clock, now.target, now.user_net)
+    medium, beside = (Path(each) if each else None for each in (now.medium, now.beside))
+    boot = Boot(medium, beside, now.clock, now.target, now.user_net)
     boot = _try_medium_first(machine, folder, boot)
     argv = render_argv(machine, state.emulator, boot)
     if state.network == "bridge":
@@ -177,9 +179,7 @@ def eject(lab: Lab, state: LabState, name: str) -> LabState:
 def insert(lab: Lab, state: LabState, name: str, path: Path) -> LabState:
     """Put a medium into the drive of a machine."""
     machine = lab.plan.machine(name)
-    path = path.resolve()
-    if not path.is_file():
-        raise UserError(f"there is no file {path}", hint="name an image that is there")
+    path = _existing(path)
     state = state.with_machine(name, medium=str(path))
     if state.machines[name].is_on:
         with monitor_of(lab, name) as monitor:
@@ -200,17 +200,60 @@ def insert(lab: Lab, state: LabState, name: str, path: Path) -> LabState:
     return state
 
 
+def _existing(path: Path) -> Path:
+    path = path.resolve()
+    if not path.is_file():
+        raise UserError(f"there is no file {path}", hint="name an image that is there")
+    return path
+
+
+def insert_beside(lab: Lab, state: LabState, name: str, path: Path) -> LabState:
+    """Plug a stick in, beside what the machine boots from, which may be in use."""
+    machine = lab.plan.machine(name)
+    path = _existing(path)
+    if state.machines[name].beside:
+        raise UserError(
+            f"{name} has a stick beside its medium already: {state.machines[name].beside}",
+            hint=f"`muster lab media {name} --beside --eject` takes it out",
+        )
+    state = state.with_machine(name, beside=str(path))
+    if state.machines[name].is_on:
+        with monitor_of(lab, machine.name) as monitor:
+            _plug_stick(monitor, BESIDE, path)
+    lab.save_state(state)
+    return state
+
+
+def eject_beside(lab: Lab, state: LabState, name: str) -> LabState:
+    """Pull that stick out."""
+    lab.plan.machine(name)
+    if state.machines[name].is_on and state.machines[name].beside:
+        with monitor_of(lab, name) as monitor:
+            monitor.execute("device_del", id=BESIDE)
+    state = state.with_machine(name, beside="")
+    lab.save_state(state)
+    return state
+
+
 def _plug(monitor: Monitor, machine: Machine, path: Path) -> None:
     """A stick or disk that comes while the machine runs."""
+    if machine.medium is Medium.USB:
+        _plug_stick(monitor, STICK, path)
+    else:
+        node = _add_node(monitor, path)
+        monitor.execute("device_add", driver="virtio-blk-pci", bus=MEDIUM_BUS, id=MEDIUM_DEVICE, drive=node)
+
+
+def _plug_stick(monitor: Monitor, device: str, path: Path) -> None:
+    node = _add_node(monitor, path)
+    monitor.execute("device_add", driver="usb-storage", bus=STICK_BUS, id=device, drive=node, removable=True)
+
+
+def _add_node(monitor: Monitor, path: Path) -> str:
     node = f"medium-{secrets.token_hex(3)}"  # That of the last medium may still be there.
     file = {"driver": "file", "filename": str(path), "read-only": True}
     monitor.execute_raw("blockdev-add", {"driver": "raw", "node-name": node, "file": file, "read-only": True})
-    if machine.medium is Medium.USB:
-        monitor.execute(
-            "device_add", driver="usb-storage", bus=STICK_BUS, id=STICK, drive=node, removable=True
-        )
-    else:
-        monitor.execute("device_add", driver="virtio-blk-pci", bus=MEDIUM_BUS, id=MEDIUM_DEVICE, drive=node)
+    return node
 
 
 def set_target(lab: Lab, state: LabState, name: str, target: BootTarget | None, *, once: bool) -> LabState:

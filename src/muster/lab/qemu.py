@@ -25,6 +25,8 @@ VARIABLES_FILE: Final = "vars.fd"
 QEMU_LOG: Final = "qemu.log"
 CD: Final = "cd0"
 STICK: Final = "usb0"
+BESIDE: Final = "usb1"
+"""A second stick, which no machine boots from."""
 STICK_BUS: Final = "xhci.0"
 MEDIUM_DEVICE: Final = "medium-dev"
 MEDIUM_BUS: Final = "port0"
@@ -74,6 +76,7 @@ class Boot:
     """How a machine is started this time."""
 
     medium: Path | None = None
+    beside: Path | None = None
     clock: str = ""
     """What the hardware clock says; empty for the time of today."""
     target: BootTarget | None = None
@@ -246,6 +249,11 @@ def _medium(machine: Machine, boot: Boot, order: Mapping[str, int]) -> Iterator[
     if MEDIUM_DEVICE in order:
         disk = f"virtio-blk-pci,bus={MEDIUM_BUS},id={MEDIUM_DEVICE},drive=medium"
         yield from ("-device", f"{disk},bootindex={order[MEDIUM_DEVICE]}")
+    if boot.beside is not None:
+        name = _escape(str(boot.beside))
+        yield from ("-blockdev", f"driver=file,node-name=beside-file,filename={name},read-only=on")
+        yield from ("-blockdev", "driver=raw,node-name=beside,file=beside-file,read-only=on")
+        yield from ("-device", f"usb-storage,bus={STICK_BUS},id={BESIDE},drive=beside,removable=on")
 
 
 def _escape(text: str) -> str:

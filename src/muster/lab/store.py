@@ -39,6 +39,8 @@ class MachineState:
     process: Process | None = None
     medium: str = ""
     """The image in its drive; empty when there is none."""
+    beside: str = ""
+    """The image on a stick beside that; empty when there is none."""
     clock: str = ""
     target: BootTarget | None = None
     target_once: bool = False

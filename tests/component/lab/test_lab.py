@@ -202,6 +202,12 @@ def test_console_and_media(lab: Lab, site: Path, tmp_path: Path) -> None:
     assert status(lab)["machines"][0]["sshPort"] > 1024
     assert lab("media", "master-1", "--eject").status == 0
     assert lab("media", "master-1").out == "there is no medium in\n"
+    iso = site / "agent.x86_64.iso"
+    assert lab("media", "master-1", iso, "--beside").out == f"{iso}\n"
+    assert "--beside --eject" in lab("media", "master-1", iso, "--beside").err
+    assert lab("power", "master-1", "cycle").status == 0
+    assert lab("media", "master-1", "--beside").out == f"{iso}\n"
+    assert lab("media", "master-1", "--beside", "--eject").out == "there is no medium in\n"
     result = lab("cut", "partition:master-1|master-1")
     assert "two sides" in result.err
 

@@ -47,6 +47,7 @@ CASES = {
             )
         ),
     ),
+    "beside": (machine(), Boot(Path("/a.iso"), beside=Path("/site/agentconfig,1.iso"))),
     "disk-medium": (machine(medium=Medium.DISK), Boot(Path("/a.iso"), target=BootTarget.MEDIUM)),
 }
 
