@@ -173,6 +173,7 @@ def _tell(as_json: bool, story: Story, unmet: list[str], reason: str, place: Pat
                 {"at": each.at, "machine": each.machine, "what": each.what} for each in story.moments
             ],
             "reports": {name: each.report for name, each in story.machines.items()},
+            "boots": {name: len(each.boots) for name, each in story.machines.items()},
         }
         click.echo(json.dumps(body, indent=2, ensure_ascii=False))
         return
