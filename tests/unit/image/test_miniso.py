@@ -67,6 +67,17 @@ def test_a_recipe_is_what_coreos_installer_writes() -> None:
     assert stored.startswith(render_recipe(parse_recipe(stored), stored[10 : 10 + stored[9]].decode()))
 
 
+def test_files_that_differ_are_in_the_recipe() -> None:
+    """Such as the boot catalogue, which says where a boot image lies in each of the two."""
+    full = build(files={**COMMON, **ROOTFS, "boot/boot.cat": b"f" * 2048})
+    minimal = build(files={**COMMON, "boot/boot.cat": b"m" * 2048})
+    recipe = pack_minimal(volume(full), volume(minimal))
+    place = volume(full).find("coreos/miniso.dat")
+    assert place is not None
+    made = minimal_iso(volume(replaced(full, place.offset, render_recipe(recipe, "muster 0"))), None)
+    assert made.volume.read(0, len(minimal)) == minimal
+
+
 def test_our_own_twin_is_made_again() -> None:
     full = full_image()
     plain = minimal_iso(volume(full), None)

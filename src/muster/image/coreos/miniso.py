@@ -21,7 +21,7 @@ from muster.image.coreos.areas import KARGS_JSON, load_json, load_layout
 from muster.image.coreos.customize import reset
 from muster.image.coreos.kargs import Edit, edit_kargs, encode_kargs
 from muster.image.iso.records import DAMAGED, SECTOR
-from muster.image.iso.volume import Volume
+from muster.image.iso.volume import Extent, Volume
 from muster.image.overlay import Overlay, Patch, Pread
 
 MINISO_PATH = "coreos/miniso.dat"
@@ -106,7 +106,8 @@ def pack_minimal(full: Volume, minimal: Volume) -> Recipe:
             raise MediaError(
                 f"{file.path} of {minimal.name} is not in {full.name}", hint="make both from the same files"
             )
-        if file.length:
+        # The boot catalogue says where things lie; what differs goes with the bytes between the files.
+        if file.length and _is_same(full, twin, minimal, file):
             found.add(Entry(file.offset // SECTOR, twin.offset // SECTOR, file.length))
     entries = tuple(sorted(found, key=lambda entry: entry.minimal_lba))
     _check_entries(entries)
@@ -116,6 +117,11 @@ def pack_minimal(full: Volume, minimal: Volume) -> Recipe:
         position = entry.minimal_lba * SECTOR + entry.length
     gaps.append(minimal.read(position, minimal.file_size - position))
     return Recipe(entries, _digest(minimal.read, minimal.file_size), compress(b"".join(gaps)))
+
+
+def _is_same(full: Volume, twin: Extent, minimal: Volume, file: Extent) -> bool:
+    steps = ((at, min(_STEP, file.length - at)) for at in range(0, file.length, _STEP))
+    return all(full.read(twin.offset + at, n) == minimal.read(file.offset + at, n) for at, n in steps)
 
 
 def render_recipe(recipe: Recipe, app_version: str) -> bytes:
