@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all tests share: golden files."""
+"""What all tests share: golden files, and the machine OS."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -14,6 +15,12 @@ Golden: TypeAlias = Callable[[Path, str], None]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regen", action="store_true", help="write the golden files anew")
+    parser.addoption(
+        "--machine-os", metavar="DIR", type=Path, help="a build of the machine OS to test; else one is made"
+    )
+    parser.addoption(
+        "--no-lab", action="store_true", help="leave out what boots virtual machines or builds their system"
+    )
 
 
 @pytest.fixture
@@ -27,3 +34,17 @@ def golden(request: pytest.FixtureRequest) -> Golden:
         assert text == path.read_text("utf-8")
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def machine_os(request: pytest.FixtureRequest) -> Path:
+    """The folder of a finished build: that of --machine-os, or what the product makes, or has made."""
+    given: Path | None = request.config.getoption("--machine-os")
+    if given is not None:
+        assert (given / "live.iso").is_file(), f"--machine-os: {given} has no live.iso"
+        return given
+    if request.config.getoption("--no-lab"):
+        pytest.skip("--no-lab, and no --machine-os")
+    from muster.cli.machine_os import build_machine_os
+
+    return build_machine_os(None, os.uname().machine)

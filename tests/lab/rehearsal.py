@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lab as a test has it: media are made, machines are booted, and the guests' own reports are the judge."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from tests.component import muster
+
+NAME = f"os-{os.getpid()}"
+"""Somebody else may run these tests on the same machine."""
+DEADLINE = "20m"
+"""Emulated machines on a busy computer are slow; one that gives up ends the wait at once."""
+_OF_TIMELINE = 40
+
+Report: TypeAlias = Mapping[str, Any]
+
+
+class Rehearsal:
+    """One lab: up, waited for, looked at, and taken down by the fixture that made it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._env = {"XDG_STATE_HOME": str(folder)}
+        self.boots: dict[str, int] = {}
+        """How many boots each machine has reported, as of the last wait."""
+
+    def run(self, *arguments: str | Path) -> str:
+        """`muster lab ...`, which has to succeed."""
+        done = muster.run("lab", *arguments, env=self._env)
+        assert done.status == 0, f"muster lab {' '.join(map(str, arguments))}\n{done.out}{done.err}"
+        return done.out
+
+    def up(self, site: Path, *more: str | Path) -> None:
+        self.run("up", site, "--name", NAME, *more)
+
+    def wait(self, until: str = "healthy") -> dict[str, Report]:
+        """Wait until something is so; what each machine reported last."""
+        done = muster.run(
+            "lab", "wait", "--until", until, "--deadline", DEADLINE, "--output", "json", env=self._env
+        )
+        assert done.out, done.err
+        body = json.loads(done.out)
+        timeline = [f"{each['machine']}: {each['what']}" for each in body["timeline"][-_OF_TIMELINE:]]
+        reports: dict[str, Report] = body["reports"]
+        self.boots = body["boots"]
+        if not body["met"]:
+            said = {name: report and report["checks"] for name, report in reports.items()}
+            words = [f"not so: {', '.join(body['unmet'])}: {body['reason']}", *timeline, json.dumps(said)]
+            raise AssertionError("\n".join(words))
+        return reports
+
+    def end(self, *, keep_evidence: bool = False) -> str:
+        """Take the lab down; where its evidence is, if that is wanted and there was a lab."""
+        more = ["--keep-evidence"] if keep_evidence else []
+        done = muster.run("lab", "down", NAME, "--output", "json", *more, env=self._env)
+        assert done.status == 0, done.err
+        evidence: str | None = json.loads(done.out)["down"][0]["evidence"]
+        return evidence or ""
+
+
+def ignition(
+    files: Mapping[str, bytes | str] | None = None, checks: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """An Ignition config with files, and with programs that the guest adds to its report."""
+    entries = [_file(path, content, 0o644) for path, content in (files or {}).items()]
+    entries += [_file(f"/etc/muster/report.d/{name}", text, 0o755) for name, text in (checks or {}).items()]
+    return {"ignition": {"version": "3.2.0"}, "storage": {"files": entries}}
+
+
+def _file(path: str, content: bytes | str, mode: int) -> dict[str, Any]:
+    data = base64.b64encode(content.encode() if isinstance(content, str) else content).decode()
+    return {"path": path, "mode": mode, "overwrite": True, "contents": {"source": f"data:;base64,{data}"}}
+
+
+def answers(*addresses: str) -> str:
+    """A check: all of these answer, seen from the guest."""
+    return (
+        "#!/bin/sh\nsilent=\n"
+        f"for address in {' '.join(addresses)}; do\n"
+        '    ping -q -c 1 -W 3 "$address" >/dev/null 2>&1 || silent="$silent $address"\n'
+        "done\n"
+        '[ -z "$silent" ] && echo all answer && exit\n'
+        'echo "no answer from$silent"\nexit 1\n'
+    )
+
+
+def save_json(path: Path, body: Mapping[str, Any]) -> Path:
+    path.write_text(json.dumps(body), "utf-8")
+    return path
+
+
+def save_yaml(path: Path, body: Mapping[str, Any]) -> Path:
+    path.write_text(yaml.safe_dump(body, sort_keys=False), "utf-8")
+    return path
+
+
+def create(site: Path, verb: str, *more: str | Path) -> None:
+    """`muster agent create ...`, which has to succeed."""
+    done = muster.run("agent", "create", verb, "--dir", site, *more)
+    assert done.status == 0, done.err
+
+
+def on_link(report: Report, address: str) -> str:
+    """The link of a guest that has an address; empty when none has it."""
+    found: Mapping[str, list[str]] = report["addresses"]
+    return next((link for link, addresses in found.items() if address in addresses), "")
