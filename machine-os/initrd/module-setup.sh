@@ -13,10 +13,14 @@ installkernel() {
 }
 
 install() {
-    inst_multiple awk bash blkid cat chroot cp curl cut e2fsck find grep install journalctl ln losetup ls lsblk mkdir modprobe mount \
-        mv partx poweroff mkfs.ext4 rm rmdir sed sfdisk sgdisk sh sleep sort sync systemctl tr udevadm umount
+    inst_multiple awk bash blkid cat chroot cp curl cut e2fsck find grep install journalctl ln losetup ls lsblk mkdir modprobe mount mv partx poweroff mkfs.ext4 rm rmdir sed sfdisk sgdisk sh sleep sort sync systemctl tr udevadm umount
     inst_simple /etc/mke2fs.conf
     inst_rules 60-cdrom_id.rules 60-persistent-storage.rules 64-md-raid-assembly.rules
+    inst_simple "$moddir/udev-trigger.conf" "$systemdsystemunitdir/systemd-udev-trigger.service.d/muster.conf"
+    # Each rule is asked about each device: those for sound, cameras or seats can wait for the system.
+    rm -f "$initdir"/usr/lib/udev/rules.d/*-{alsa,autosuspend,drm,evdev,fido-id,input-id,input,joystick,memory,mouse,probe_mtd}.rules \
+        "$initdir"/usr/lib/udev/rules.d/*-{seat,seat-late,sensor,serial,sound-card,touchpad,uaccess,v4l,storage-tape}.rules \
+        "$initdir$systemdutildir/system-generators/systemd-gpt-auto-generator"
 
     # Every initrd unit asserts on this file.
     sed "s/^ID=.*/&\nVARIANT=initrd/" /usr/lib/os-release >"$initdir/usr/lib/initrd-release"
@@ -49,6 +53,16 @@ install() {
         inst_script "$moddir/muster-$step" "/usr/lib/muster/$step"
         inst_simple "$moddir/muster-$step.service" "$systemdsystemunitdir/muster-$step.service"
     done
+    inst_script "$moddir/muster-network" /usr/lib/muster/network
+    inst_simple "$moddir/nm-initrd.service" "$systemdsystemunitdir/nm-initrd.service"
+    inst_multiple NetworkManager ip /usr/libexec/nm-initrd-generator
+    inst_multiple -o /usr/lib/systemd/system/systemd-udev-settle.service /usr/lib/systemd/system/network.target
+    mkdir -p "$initdir/etc/NetworkManager/conf.d" "$initdir/var/lib/NetworkManager"
+    printf '[main]\nplugins=keyfile\ndhcp=internal\nrc-manager=file\n' >"$initdir/etc/NetworkManager/conf.d/muster.conf"
+    inst_libdir_file 'libnss_dns.so*' 'libnss_files.so*'
+    inst_simple /etc/ssl/certs/ca-certificates.crt
+
+    require nm-initrd.service initrd.target
     require muster-prepare.service initrd.target
     require muster-sysroot.service initrd-root-fs.target
     require muster-hand-over.service initrd.target

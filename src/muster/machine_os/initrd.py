@@ -27,7 +27,7 @@ dracutmodules=" bash systemd systemd-initrd udev-rules ignition muster "
 def make_initrd(build: Build) -> None:
     """Run dracut in the root file system, with our module and Ignition's."""
     version = kernel_version(build.root)
-    module = build.root / _MODULES / "40muster"
+    module = build.root / _MODULES / "99muster"
     shutil.copytree(build.recipe.home / "initrd", module)
     _free_ignition(build.root / _MODULES / "30ignition/module-setup.sh")
     (build.root / "etc/dracut.conf.d/muster.conf").write_text(_CONFIG, "ascii")

@@ -66,7 +66,6 @@ def _link(path: Path, name: Path) -> None:
 
 def make_image(build: Build) -> None:
     """Take out what is not needed, and compress the rest."""
-    prune_modules(build)
     for pattern in build.recipe.data["tree"]["remove"]:
         for path in expand(build.root, pattern):
             remove(path)
@@ -84,14 +83,20 @@ def prune_modules(build: Build) -> None:
     version = kernel_version(build.root)
     base = build.root / "usr/lib/modules" / version
     everything = _load_dependencies(base / "modules.dep")
-    wanted = tuple(f"kernel/{name.rstrip('/')}" for name in build.recipe.hardware.modules)
-    if wanted == ("kernel/.",):
-        return
+    wanted = tuple(f"kernel/{name}" for name in build.recipe.hardware.modules)
     kept = choose_modules(everything, wanted)
     for name in everything:
         if name not in kept:
             (base / name).unlink()
+    unpack_modules(build, base)
     build.inside("depmod", version)
+
+
+def unpack_modules(build: Build, base: Path) -> None:
+    """A kernel unpacks xz slowly; what the modules end up in is compressed anyway."""
+    packed = sorted(base.rglob("*.ko.xz"))
+    if packed:
+        build.call(["xz", "--decompress", "--threads=0", "--", *packed])
 
 
 def choose_modules(dependencies: dict[str, list[str]], wanted: tuple[str, ...]) -> set[str]:
@@ -108,7 +113,7 @@ def choose_modules(dependencies: dict[str, list[str]], wanted: tuple[str, ...]) 
 
 def _is_below(name: str, wanted: tuple[str, ...]) -> bool:
     plain = re.sub(r"\.ko\.\w+\Z", ".ko", name)
-    return any(plain == place or plain.startswith(f"{place}/") for place in wanted)
+    return any(place == "kernel/." or plain == place or plain.startswith(f"{place}/") for place in wanted)
 
 
 def _load_dependencies(path: Path) -> dict[str, list[str]]:

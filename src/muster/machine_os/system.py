@@ -11,7 +11,7 @@ from typing import Final
 
 from muster import __version__
 from muster.machine_os.build import Build
-from muster.machine_os.root import expand, remove
+from muster.machine_os.root import expand, prune_modules, remove
 
 _LAUNCHER: Final = """\
 #!/usr/bin/python3 -P
@@ -24,6 +24,7 @@ _IGNORED: Final = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 def add_system(build: Build) -> None:
     """All of it; the order does not matter but for the last ones."""
+    prune_modules(build)
     shutil.copytree(build.recipe.home / "tree", build.root, dirs_exist_ok=True, symlinks=True)
     _own(build)
     _name(build)
