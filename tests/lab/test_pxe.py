@@ -20,7 +20,7 @@ def test_a_host_boots_from_the_network(lab: Rehearsal, desk: Path, machine_os: P
     config = site / "agent-config.yaml"
     body = yaml.safe_load(config.read_text("utf-8"))
     save_yaml(config, {**body, "bootArtifactsBaseURL": "http://192.0.2.80/boot"})
-    save_yaml(site / "lab.yaml", {"medium": "pxe", "services": ["dhcp"], "memoryMiB": 3072})
+    save_yaml(site / "lab.yaml", {"medium": "pxe", "services": ["dhcp"]})
     ign = save_json(desk / "checks.ign", ignition(checks={"reach": answers("192.0.2.1")}))
     create(site, "pxe-files", "--base-image", machine_os / "live.iso", "--ignition-override", ign)
 
