@@ -34,7 +34,7 @@ _ARGUMENTS: Final[dict[Kind, tuple[str, ...]]] = {
 }
 _CPUS: Final[dict[tuple[Kind, str], str]] = {
     # The quickest to emulate of those that were tried. With the model number of an early Atom the guest's
-    # kernel knows that nothing is speculated, and leaves its costly precautions out: a third less time to boot.
+    # kernel knows that nothing is speculated, and leaves its costly precautions out: it boots in a third less time.
     ("tcg", "x86_64"): "Westmere,model=28,stepping=2",
     ("tcg", "aarch64"): "cortex-a57",
 }
