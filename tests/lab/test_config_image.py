@@ -26,7 +26,7 @@ def test_a_running_host_takes_its_configuration(lab: Rehearsal, desk: Path, mach
     create(generic, "unconfigured-image", "--base-image", machine_os / "live.iso", "--ignition-override", ign)
     create(site, "config-image")
 
-    lab.up(site, "--iso", generic / "agent.x86_64.iso")
+    lab.up(site, "--iso", generic / "agent-unconfigured.x86_64.iso")
     before = lab.wait("reports:node1:1")["node1"]
     assert before["state"] == "running"
     assert not any(result["passed"] for result in before["checks"].values())
