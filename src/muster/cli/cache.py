@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -25,15 +25,18 @@ from muster.image.cache.stock import (
     find_items,
     remove_item,
     sweep,
-    verify_image,
+    verify_item,
 )
 from muster.image.cache.store import Cache
 from muster.image.units import parse_span, render_age, render_size
 
+_MANY: Final = {Kind.PACKAGE: "Debian packages", Kind.WHEEL: "Python packages"}
+"""One line for all of them."""
+
 
 @click.group(epilog=options.examples("muster cache list", "muster cache prune --older-than 30d --dry-run"))
 def cache() -> None:
-    """Show, verify and prune the images that are kept between runs.
+    """Show, verify and prune what is kept between runs: images, builds of the machine OS, tools, packages.
 
     The cache is ~/.cache/muster ($XDG_CACHE_HOME, MUSTER_CACHE and --cache-dir change it). Deleting all of
     it is safe: what is needed again is fetched again.
@@ -72,14 +75,19 @@ def list_(cache_dir: str | None, output_format: str) -> None:
 @options.log_level
 @options.output
 def verify(cache_dir: str | None, log_level: str | None, output_format: str) -> ExitStatus:
-    """Hash every image that is kept; damaged ones are removed, and fetched again when needed.
+    """Hash every image and machine OS that is kept; damaged ones are removed, and come again when needed.
+
+    Debian packages and wheels are hashed whenever they are used.
 
     Exit status: 0 when all are right, 1 when one was not.
     """
     as_json = options.begin_without_site(log_level, output_format)
     store = _open(cache_dir)
-    images = [item for item in find_items(store) if item.kind is Kind.IMAGE]
-    verdicts = [(item, verify_image(store, item, progress)) for item in images]
+    verdicts = [
+        (item, verdict)
+        for item in find_items(store)
+        if (verdict := verify_item(store, item, progress)) is not None
+    ]
     if as_json:
         body = [{**_item(item), "verdict": str(verdict)} for item, verdict in verdicts]
         click.echo(json.dumps({"path": str(store.root), "images": body}, indent=2, ensure_ascii=False))
@@ -87,11 +95,11 @@ def verify(cache_dir: str | None, log_level: str | None, output_format: str) -> 
         for item, verdict in verdicts:
             words = {
                 Verdict.GOOD: "good",
-                Verdict.REMOVED: "damaged: removed, the next run fetches it again",
+                Verdict.REMOVED: "damaged: removed, the next run makes or fetches it again",
                 Verdict.DAMAGED: "damaged, and in use: run this again later",
             }
             click.echo(f"{item.key[:12]}  {words[verdict]}")
-        click.echo(f"{_plural(len(images), 'image')} verified in {store.root}")
+        click.echo(f"{_plural(len(verdicts), 'image')} verified in {store.root}")
     good = all(verdict is Verdict.GOOD for _, verdict in verdicts)
     return ExitStatus.OK if good else ExitStatus.FAILED
 
@@ -132,7 +140,9 @@ def _wish(command: options.F) -> options.F:
 def prune(cache_dir: str | None, output_format: str, **flags: Any) -> None:
     """Remove what was not used for a while. What another run is using stays.
 
-    Images, downloads that were not completed, what was derived from images, and remembered hashes.
+    Images, downloads that were not completed, what was derived from images, and remembered hashes; builds of
+    the machine OS, the toolbox, and the packages that both are made of. Of the builds, only the last ones are
+    kept anyway: a new one removes those before the last three that nobody used for two hours.
     """
     as_json = options.begin_without_site(output_format=output_format)
     wish = _parse_wish(flags, as_json=as_json)
@@ -218,17 +228,26 @@ def _item(item: Item) -> dict[str, Any]:
 
 def _table(items: Sequence[Item], now: datetime) -> list[str]:
     rows = [("KIND", "KEY", "SIZE", "LAST USED", "ORIGIN")]
-    for item in items:
-        size = render_size(item.size_bytes)
-        if item.total_bytes:
-            size += f" of {render_size(item.total_bytes)}"
-        origin = ", ".join(item.origins) or "unknown"
-        rows.append((str(item.kind), item.key[:12], size, render_age(now - item.used_at), origin))
+    few = [item for item in items if item.kind not in _MANY]
+    rows += [_row(item, now) for item in few]
+    for kind, origin in _MANY.items():
+        files = [item for item in items if item.kind is kind]
+        if files:
+            span = render_age(now - max(item.used_at for item in files))
+            rows.append((f"{kind}s", f"{len(files)} files", render_size(_sum(files)), span, origin))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]])
         for row in rows
     ]
+
+
+def _row(item: Item, now: datetime) -> tuple[str, str, str, str, str]:
+    size = render_size(item.size_bytes)
+    if item.total_bytes:
+        size += f" of {render_size(item.total_bytes)}"
+    key = item.key.removeprefix("root-").removeprefix("apt-")[:12]
+    return str(item.kind), key, size, render_age(now - item.used_at), ", ".join(item.origins) or "unknown"
 
 
 def _sum(items: Sequence[Item]) -> int:

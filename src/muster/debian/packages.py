@@ -7,6 +7,7 @@ debian/apt-<key>/           an apt of our own for one release, mirror and archit
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -149,6 +150,9 @@ class _Apt:
             check_space(self._shelf.debs, total, "packages")
             self._shelf.tell(f"fetching {len(missing)} of {len(packages)} packages, {total / 1e6:.0f} MB")
             self._download(packages, missing, fetched)
+        for package in packages:
+            with contextlib.suppress(OSError):
+                os.utime(self._shelf.path(package))  # What was not used for a while is removed.
         return packages
 
     def _download(self, packages: Sequence[Package], missing: Sequence[Package], fetched: Fetched) -> None:

@@ -7,6 +7,8 @@ parts/<key>.part, .json       downloads that can go on
 hashes/<key>.json             what local files hash to
 leaves/<sha256>/<name>        what was derived from an image
 locks/                        who is at work
+
+What is not of images is laid out by those who make it, and listed in `made.py`.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from muster.errors import ExternalError, UserError
 from muster.folders import TAG, TAG_FILE
 from muster.frozen import dataclass
 from muster.image.cache.hashes import hash_file
+from muster.image.cache.made import MANIFEST, Sort, find_locks, find_made, find_manifest, is_open, measure
 from muster.image.cache.places import cannot_keep
 from muster.image.cache.records import ImageRecord, PartRecord, UrlRecord, find_record, find_time
 from muster.image.cache.store import Cache
@@ -33,7 +34,7 @@ _IMAGE: Final = re.compile(rf"{_SHA256}\.iso")
 _PARTIAL: Final = re.compile(rf"{_KEY}\.part")
 _DERIVED: Final = re.compile(_SHA256)
 _RECORD: Final = re.compile(rf"{_KEY}\.json")
-_LOCK: Final = re.compile(rf"(?:url-{_KEY}|image-{_SHA256})\.lock")
+_LOCK: Final = re.compile(rf"(?:url-{_KEY}|image-{_SHA256}|toolbox-[0-9a-f]{{16}})\.lock")
 _TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{8}\.part")
 _WITH_TEMPORARIES: Final = ("images", "urls", "parts", "hashes")
 
@@ -44,6 +45,12 @@ class Kind(StrEnum):
     IMAGE = "image"
     PARTIAL = "partial"
     DERIVED = "derived"
+    MACHINE_OS = "machine-os"
+    INSTALLED = "installed"
+    TOOLBOX = "toolbox"
+    LISTS = "lists"
+    PACKAGE = "package"
+    WHEEL = "wheel"
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,8 @@ class Item:
     used_at: datetime
     total_bytes: int = 0
     """How large a partial download will be; 0 when nobody knows."""
+    sort: Sort | None = None
+    """What is not of images."""
 
 
 class Verdict(StrEnum):
@@ -73,7 +82,7 @@ class Verdict(StrEnum):
 def find_items(cache: Cache) -> list[Item]:
     """Everything that takes room, the most recently used first."""
     _check_ours(cache)
-    found = [*_images(cache), *_partials(cache), *_derived(cache)]
+    found = [*_images(cache), *_partials(cache), *_derived(cache), *_made(cache)]
     return sorted(found, key=lambda item: (item.used_at, item.key), reverse=True)
 
 
@@ -119,6 +128,15 @@ def _derived(cache: Cache) -> Iterator[Item]:
         yield Item(Kind.DERIVED, folder.name, folder, sum(map(_size, files)), names, used)
 
 
+def _made(cache: Cache) -> Iterator[Item]:
+    for sort, path in find_made(cache.root):
+        manifest = find_manifest(path)
+        origins = (sort.origin,) if sort.origin else ()
+        if manifest is not None:
+            origins = (f"{manifest.get('architecture')}, {manifest.get('hardware')} hardware",)
+        yield Item(Kind(sort.kind), path.name, path, measure(path), origins, _changed(path), sort=sort)
+
+
 def _leaves(cache: Cache) -> list[Path]:
     return [
         path for path in _named(cache.root / "leaves", _DERIVED) if path.is_dir() and not path.is_symlink()
@@ -151,6 +169,35 @@ def _changed(path: Path) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
+def verify_item(cache: Cache, item: Item, progress: Progress) -> Verdict | None:
+    """Hash what has a hash to compare with; None for the rest: packages are hashed whenever they are used."""
+    match item.kind:
+        case Kind.IMAGE:
+            return verify_image(cache, item, progress)
+        case Kind.MACHINE_OS:
+            return _verify_build(cache, item, progress)
+        case _:
+            return None
+
+
+def _verify_build(cache: Cache, item: Item, progress: Progress) -> Verdict:
+    wanted = (find_manifest(item.path) or {}).get("files", {})
+    try:
+        good = bool(wanted) and all(
+            hash_file(path, progress, f"verifying {item.key[:12]} {path.name}").sha256
+            == wanted.get(path.name, {}).get("sha256")
+            for path in sorted(item.path.iterdir())
+            if path.name != MANIFEST
+        )
+    except (ExternalError, OSError):
+        if not item.path.exists():
+            return Verdict.REMOVED  # Somebody else was faster.
+        raise
+    if good:
+        return Verdict.GOOD
+    return Verdict.REMOVED if remove_item(cache, item) == Verdict.REMOVED else Verdict.DAMAGED
+
+
 def verify_image(cache: Cache, item: Item, progress: Progress) -> Verdict:
     """Hash all of an image; a damaged one is removed, so that the next run fetches it again."""
     try:
@@ -170,21 +217,27 @@ def choose_items(items: list[Item], now: datetime, older_than: timedelta | None)
 
 def remove_item(cache: Cache, item: Item) -> Verdict:
     """Remove an item, unless somebody is using it."""
-    lock = _lock(cache, item)
-    if lock is None:
-        return Verdict.IN_USE
-    try:
+    with contextlib.ExitStack() as stack:
+        for path in _locks(cache, item):
+            lock = _find_free_lock(path)
+            if lock is None:
+                return Verdict.IN_USE
+            stack.callback(lock.release, remove=True)
+        if item.sort is not None and item.sort.is_folder and is_open(item.path):
+            return Verdict.IN_USE
         _remove(item)
         if item.kind is Kind.IMAGE:
             _forget_urls(cache, item.key)
-    finally:
-        lock.release(remove=True)
     return Verdict.REMOVED
 
 
-def _lock(cache: Cache, item: Item) -> Lock | None:
-    kind = "url" if item.kind is Kind.PARTIAL else "image"
-    path = cache.places.lock(kind, item.key)
+def _locks(cache: Cache, item: Item) -> list[Path]:
+    if item.sort is not None:
+        return find_locks(cache.root, item.sort)
+    return [cache.places.lock("url" if item.kind is Kind.PARTIAL else "image", item.key)]
+
+
+def _find_free_lock(path: Path) -> Lock | None:
     try:
         return find_free_lock(path)
     except OSError as error:
@@ -193,8 +246,10 @@ def _lock(cache: Cache, item: Item) -> Lock | None:
 
 def _remove(item: Item) -> None:
     try:
-        if item.kind is Kind.DERIVED:
+        if item.path.is_dir():
             shutil.rmtree(item.path)
+        elif item.sort is not None:
+            item.path.unlink()
         else:
             for suffix in (item.path.suffix, ".unpacked", ".json"):
                 item.path.with_suffix(suffix).unlink(missing_ok=True)
