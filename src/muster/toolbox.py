@@ -8,18 +8,19 @@ is made of is data: ``toolbox.toml``.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from muster.debian.apt import Wanted
+from muster.debian.apt import Package, Wanted
 from muster.debian.packages import Fetched, check_space, fetch_packages, open_shelf, unpack_packages
 from muster.errors import ExternalError, UserError
 from muster.folders import make_folder, mark_cache, remove_parts, start_batch
@@ -29,6 +30,7 @@ from muster.run import Run, run
 
 _SIZE: Final = 450_000_000
 """What the tree takes on a disk, with something to spare."""
+_PACKAGES: Final = "packages.json"
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,11 @@ class Toolbox:
             raise ExternalError(f"the toolbox has no {program}", hint=f"remove {self.tree}; it is made again")
         return [str(script)]
 
+    def packages(self) -> list[dict[str, Any]]:
+        """What it is made of: boot loaders of it end up on media."""
+        found: list[dict[str, Any]] = json.loads(self.path(_PACKAGES).read_bytes())
+        return found
+
     def path(self, name: str) -> Path:
         """A file of it, such as a firmware."""
         path = self.tree / name
@@ -102,6 +109,8 @@ def open_toolbox(
     place = cache_root / "toolbox"
     tree = place / recipe.key
     if tree.is_dir():
+        with contextlib.suppress(OSError):
+            os.utime(tree)  # What was not used for a while is removed.
         return Toolbox(tree)
     make_folder(place)
     mark_cache(cache_root)
@@ -119,6 +128,7 @@ def open_toolbox(
             unpack_packages(packages, shelf, folder)
             _take_privileges(folder)
             _add_scripts(folder, recipe)
+            _list_packages(folder, packages)
     return Toolbox(tree)
 
 
@@ -187,6 +197,11 @@ def _add_scripts(tree: Path, recipe: Recipe) -> None:
         script = folder / program
         script.write_text(render_script(recipe, program, place), "utf-8")
         script.chmod(0o755)
+
+
+def _list_packages(tree: Path, packages: Iterable[Package]) -> None:
+    body = [package.describe() for package in packages]
+    (tree / _PACKAGES).write_text(json.dumps(body, indent=2) + "\n", "utf-8")
 
 
 def _take_privileges(tree: Path) -> None:

@@ -58,6 +58,11 @@ class Package:
     uri: str
     """Where it was found; the only thing here that depends on the mirror."""
 
+    def describe(self) -> dict[str, str | int]:
+        """What it is, wherever it came from."""
+        names = ("name", "version", "architecture", "sha256", "size")
+        return {name: getattr(self, name) for name in names}
+
     @property
     def file_name(self) -> str:
         return f"{self.name}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"

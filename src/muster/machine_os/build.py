@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from muster.debian.apt import Package
 from muster.debian.packages import Shelf
@@ -13,6 +15,8 @@ from muster.frozen import dataclass
 from muster.machine_os.recipe import Recipe
 from muster.run import Argument, Circumstances, Run
 from muster.toolbox import Toolbox
+
+_ENTER: Final = 'mount --bind /dev "$0/dev"; mount -t proc proc "$0/proc"; exec chroot "$0" "$@"'
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,6 @@ class Build:
     toolbox: Toolbox
     shelf: Shelf
     run: Run
-    heard: Callable[[str], None]
 
     def but(self, *, work: Path) -> Build:
         """The same in another folder."""
@@ -83,8 +86,20 @@ class Build:
     def call(self, argv: Sequence[Argument], *, feed: str = "", **environment: str) -> str:
         """Run a program of the machine."""
         env = {"SOURCE_DATE_EPOCH": str(self.epoch), "LC_ALL": "C.UTF-8", "TZ": "UTC", **environment}
-        return self.run(argv, feed=feed, heard=self.heard, circumstances=Circumstances(env=env))
+        return self.run(argv, feed=feed, circumstances=Circumstances(env=env))
 
     def inside(self, *argv: Argument, **environment: str) -> str:
-        """Run a program of the root file system, in it."""
-        return self.call(["chroot", self.root, *argv], **environment)
+        """Run a program of the root file system, in it.
+
+        It sees /dev and /proc. They are mounted for it alone: whatever ends us, nothing of the machine stays
+        mounted in a folder that is removed later.
+        """
+        return self.call(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-ec", _ENTER, self.root, *argv],
+            **environment,
+        )
+
+    def set_times(self, folder: Path) -> None:
+        """Everything in a folder is as old as the build says."""
+        for path in [folder, *folder.rglob("*")]:
+            os.utime(path, (self.epoch, self.epoch))

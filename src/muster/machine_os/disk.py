@@ -118,7 +118,7 @@ def _make_boot(build: Build, target: Path) -> None:
         (folder / "grub" / platform).mkdir()
         for name, data in later_modules(build, platform, _built_in(platform), ["linux"]).items():
             (folder / "grub" / platform / name).write_bytes(data)
-    _set_times(folder, build.epoch)
+    build.set_times(folder)
     content = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     # coreos-installer writes a second initial RAM disk before it removes the first.
     slack = build.initrd.stat().st_size + build.recipe.data["disk"]["boot_slack_mib"] * MIB
@@ -181,8 +181,3 @@ def _write_bios(build: Build, descriptor: int, place: Place) -> None:
     assert len(rest) <= place.size
     os.pwrite(descriptor, first, 0)
     os.pwrite(descriptor, rest, place.start)
-
-
-def _set_times(folder: Path, epoch: int) -> None:
-    for path in [folder, *folder.rglob("*")]:
-        os.utime(path, (epoch, epoch))

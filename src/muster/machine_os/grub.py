@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from muster.machine_os.build import Build
+from muster.machine_os.needs import closure, parse_needs
 
 SECTOR: Final = 512
 COMMANDS: Final = (
@@ -36,11 +37,11 @@ def platform_folder(build: Build, platform: str) -> Path:
 
 def make_core(build: Build, platform: str, modules: Iterable[str], *, prefix: str, early: str = "") -> bytes:
     """GRUB itself with some modules built in; ``early`` is run before it has found its folder."""
-    form = f"{platform.replace('-eltorito', '')}"
     core, script = build.work / "grub.core", build.work / "grub.early"
     script.write_text(early, "ascii")
     build.tool(
-        "grub-mkimage", "-d", platform_folder(build, form), "-O", platform, "-p", prefix, "-o", core,
+        "grub-mkimage", "-d", platform_folder(build, platform.removesuffix("-eltorito")),
+        "-O", platform, "-p", prefix, "-o", core,
         *(("-c", script) if early else ()), *sorted({*COMMANDS, *modules}),
     )  # fmt: skip
     script.unlink()
@@ -49,32 +50,13 @@ def make_core(build: Build, platform: str, modules: Iterable[str], *, prefix: st
     return data
 
 
-def parse_dependencies(text: str) -> dict[str, list[str]]:
-    """What moddep.lst says: which modules a module needs."""
-    lines = (line.partition(":") for line in text.splitlines())
-    return {name.strip(): needs.split() for name, _, needs in lines}
-
-
-def closure(dependencies: Mapping[str, Iterable[str]], names: Iterable[str]) -> set[str]:
-    """Modules, and all that they need."""
-    found: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(dependencies.get(name, ()))
-    return found
-
-
 def later_modules(
     build: Build, platform: str, built_in: Iterable[str], wanted: Iterable[str]
 ) -> dict[str, bytes]:
     """The files of modules that are loaded later, with all that they need beyond what is built in."""
     folder = platform_folder(build, platform)
-    dependencies = parse_dependencies((folder / "moddep.lst").read_text("ascii"))
-    there = closure(dependencies, [*COMMANDS, *built_in])
-    names = closure(dependencies, wanted) - there
+    needs = parse_needs((folder / "moddep.lst").read_text("ascii"))
+    names = closure(needs, wanted) - closure(needs, [*COMMANDS, *built_in])
     return {f"{name}.mod": (folder / f"{name}.mod").read_bytes() for name in sorted(names)}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -31,12 +29,11 @@ def make_initrd(build: Build) -> None:
     shutil.copytree(build.recipe.home / "initrd", module)
     _free_ignition(build.root / _MODULES / "30ignition/module-setup.sh")
     (build.root / "etc/dracut.conf.d/muster.conf").write_text(_CONFIG, "ascii")
-    with _mounted(build):
-        build.inside(
-            *("dracut", "--force", "--no-hostonly", "--reproducible", "--quiet", "--kver", version),
-            f"/boot/initrd-{version}",
-            MUSTER_MODULES=" ".join(build.recipe.data["initrd"]["modules"]),
-        )
+    build.inside(
+        *("dracut", "--force", "--no-hostonly", "--reproducible", "--quiet", "--kver", version),
+        f"/boot/initrd-{version}",
+        MUSTER_MODULES=" ".join(build.recipe.data["initrd"]["modules"]),
+    )
     shutil.move(build.root / f"boot/initrd-{version}", build.initrd)
     shutil.copyfile(build.root / f"boot/vmlinuz-{version}", build.kernel)
     build.initrd.chmod(0o644)
@@ -51,18 +48,3 @@ def _free_ignition(setup: Path) -> None:
     if count != 1:
         raise ExternalError("Ignition's dracut module is not as it was known", hint=f"look at {setup}")
     setup.write_text(text)
-
-
-@contextmanager
-def _mounted(build: Build) -> Iterator[None]:
-    """/dev and /proc in the root file system, which dracut looks into."""
-    places = [build.root / "dev", build.root / "proc"]
-    build.call(["mount", "--bind", "/dev", places[0]])
-    try:
-        build.call(["mount", "-t", "proc", "proc", places[1]])
-        try:
-            yield
-        finally:
-            build.call(["umount", places[1]])
-    finally:
-        build.call(["umount", places[0]])

@@ -7,10 +7,12 @@ machine-os/root-<key>/       packages, installed; several builds start from it
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
@@ -22,8 +24,11 @@ from muster.folders import make_folder, remove_parts, start_batch
 from muster.frozen import dataclass
 from muster.lock import take_lock
 from muster.machine_os.build import Build, Parts
+from muster.machine_os.keeping import forget_old
 from muster.machine_os.papers import hash_file
+from muster.machine_os.parts import INSTALLER_FOLDERS, hash_folder
 from muster.machine_os.recipe import Recipe
+from muster.machine_os.root import EXCLUDED
 from muster.machine_os.steps import ROOT, STEPS, Step
 from muster.run import Run, find_program, run
 from muster.toolbox import Toolbox
@@ -47,11 +52,12 @@ class Means:
     fetched: Fetched = lambda _done, _total: None
     began: Callable[[Step], None] = lambda _step: None
     """Told when a step begins."""
+    clock: Callable[[], float] = time.time
 
 
 def make_machine_os(recipe: Recipe, parts: Parts, means: Means) -> Path:
     """The folder of a finished build of this recipe, made if it is not there."""
-    _check_machine()
+    _check_machine(recipe.architecture.name)
     wanted = Wanted(
         ("?essential", *recipe.packages),
         architecture=recipe.architecture.debian,
@@ -59,10 +65,10 @@ def make_machine_os(recipe: Recipe, parts: Parts, means: Means) -> Path:
         components=recipe.components,
     )
     packages = fetch_packages(wanted, means.shelf, fetched=means.fetched)
-    key = build_key(recipe, packages, parts)
+    key = build_key(recipe, packages, parts, means.toolbox)
     place = means.cache_root / "machine-os"
     if (place / key).is_dir():
-        return place / key
+        return _used(place / key)
     make_folder(place)
     lock = means.cache_root / "locks" / "machine-os.lock"
     with take_lock(
@@ -71,22 +77,20 @@ def make_machine_os(recipe: Recipe, parts: Parts, means: Means) -> Path:
         if not (place / key).is_dir():
             remove_parts(place)
             check_space(place, _ROOM, "the machine OS and its parts")
-            _make(
-                Build(
-                    recipe, packages, parts, key, EPOCH, place, means.toolbox, means.shelf, means.run, _silent
-                ),
-                means,
-            )
-    return place / key
+            plan = Build(recipe, packages, parts, key, EPOCH, place, means.toolbox, means.shelf, means.run)
+            _make(plan, means)
+            forget_old(place, key, means.clock())
+    return _used(place / key)
 
 
-def build_key(recipe: Recipe, packages: Iterable[Package], parts: Parts) -> str:
+def build_key(recipe: Recipe, packages: Iterable[Package], parts: Parts, toolbox: Toolbox) -> str:
     """Names what comes out: it changes when that does."""
     body = {
         "recipe": recipe.digest(),
         "packages": [package.sha256 for package in packages],
-        "coreos-installer": hash_file(parts.coreos_installer / "bin/coreos-installer"),
-        "muster": [_hash_folder(parts.muster), _hash_folder(parts.native)],
+        "toolbox": [package["sha256"] for package in toolbox.packages()],
+        "coreos-installer": [hash_folder(parts.coreos_installer / name) for name in INSTALLER_FOLDERS],
+        "muster": [hash_folder(parts.muster), hash_folder(parts.native)],
         "wheels": [hash_file(path) for path in parts.wheels],
     }
     return hashlib.sha256(json.dumps(body).encode()).hexdigest()[:16]
@@ -108,17 +112,29 @@ def _make(plan: Build, means: Means) -> None:
 
 def _installed_root(plan: Build, means: Means) -> Path:
     """The packages, installed: the longest part, and the same for many builds."""
-    made_of = [plan.recipe.suite, plan.recipe.packages, [package.sha256 for package in plan.packages]]
+    made_of = [plan.recipe.suite, plan.recipe.packages, EXCLUDED, [each.sha256 for each in plan.packages]]
     key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]
     root = plan.work / f"root-{key}"
     if not root.is_dir():
         with start_batch(plan.work) as batch, batch.new_folder(root.name) as folder:
             means.began(ROOT)
             ROOT.act(plan.but(work=folder))
-    return root / "root"
+    return _used(root) / "root"
 
 
-def _check_machine() -> None:
+def _used(folder: Path) -> Path:
+    """Remember when something was last used: what was not for a while is removed."""
+    with contextlib.suppress(OSError):
+        os.utime(folder)
+    return folder
+
+
+def _check_machine(architecture: str) -> None:
+    if architecture != os.uname().machine:
+        raise UserError(
+            f"this machine is of kind {os.uname().machine}, and builds no machine OS for {architecture}",
+            hint=f"run it on a machine of kind {architecture}, or leave --arch out",
+        )
     if os.geteuid() != 0:
         raise UserError(
             "the machine OS is built by root: packages are installed in a root file system of their own",
@@ -127,15 +143,3 @@ def _check_machine() -> None:
     for program, package in (("mmdebstrap", "mmdebstrap"), ("chroot", "coreutils")):
         if find_program(program) is None:
             raise UserError(f"there is no {program} on this machine", hint=f"apt-get install {package}")
-
-
-def _hash_folder(folder: Path) -> str:
-    whole = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            whole.update(f"{path.relative_to(folder)}\n{hash_file(path)}\n".encode())
-    return whole.hexdigest()
-
-
-def _silent(_line: str) -> None:
-    pass

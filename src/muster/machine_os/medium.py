@@ -8,7 +8,6 @@ that it can also be given to the kernel as a part of the initial RAM disk.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +26,7 @@ HEAD: Final = 2048
 """How many bytes of the wrapping come before the disk image; the initrd knows it, too."""
 _WRAPPED: Final = "muster-os.raw"
 _STAMP: Final = "etc/muster-rootfs"
+_FILE: Final = 0o100644
 _MINISO_SIZE: Final = 256 * 1024
 _DRIVERS: Final = ("iso9660", "linux", "part_gpt", "part_msdos", "regexp")
 _BIOS: Final = (*_DRIVERS, "biosdisk")
@@ -42,7 +42,7 @@ def make_medium(build: Build) -> None:
     _write_iso(build, folder, minimal)
     _wrap_disk(build, folder / "images/pxeboot/rootfs.img")
     (folder / "coreos/miniso.dat").write_bytes(bytes(_MINISO_SIZE))
-    _set_times(folder, build.epoch)
+    build.set_times(folder)
     _write_iso(build, folder, build.medium)
     with Volume.open(build.medium) as full, Volume.open(minimal) as small:
         recipe = render_recipe(pack_minimal(full, small), "muster")
@@ -81,7 +81,7 @@ def _lay_out(build: Build, folder: Path) -> None:
     if kind.grub_bios:
         core = make_core(build, f"{kind.grub_bios}-eltorito", _BIOS, prefix="/boot/grub")
         (folder / "images/eltorito.img").write_bytes(core)
-    _set_times(folder, build.epoch)
+    build.set_times(folder)
 
 
 def render_menu(template: str, arguments: str, size: int) -> tuple[bytes, Mapping[str, object]]:
@@ -98,10 +98,8 @@ def render_menu(template: str, arguments: str, size: int) -> tuple[bytes, Mappin
 
 def _wrap_disk(build: Build, target: Path) -> None:
     """The disk image as the one file of an archive, at a place where a loop device can start."""
-    size = build.disk.stat().st_size
-    head = wrap_head(build.key, size)
     with target.open("wb") as file, build.disk.open("rb") as disk:
-        file.write(head)
+        file.write(wrap_head(build.key, build.disk.stat().st_size))
         shutil.copyfileobj(disk, file, 1 << 20)
         file.write(render_archive([]))
         file.write(bytes(-file.tell() % SECTOR))
@@ -109,18 +107,15 @@ def _wrap_disk(build: Build, target: Path) -> None:
 
 def wrap_head(key: str, size: int) -> bytes:
     """What comes before the disk image: the name of the build, filled up, and the image's own header."""
-    empty = render_archive([Member(_STAMP, f"{key}\n".encode(), 0o100644)])
-    trailer = len(render_archive([]))
+    end = len(render_archive([]))
     header = _header(_WRAPPED, size)
-    filler = HEAD - (len(empty) - trailer) - len(header)
-    text = f"{key}\n".encode().ljust(len(f"{key}\n") + filler, b"\n")
-    head = render_archive([Member(_STAMP, text, 0o100644)])[:-trailer] + header
-    assert len(head) == HEAD, len(head)
-    return head
+    room = HEAD - len(header) - len(render_archive([Member(_STAMP, b"", _FILE)])[:-end])
+    stamp = Member(_STAMP, f"{key}\n".encode().ljust(room, b"\n"), _FILE)
+    return render_archive([stamp])[:-end] + header
 
 
 def _header(name: str, size: int) -> bytes:
-    words = (721, 0o100644, 0, 0, 1, 0, size, 0, 0, 0, 0, len(name) + 1, 0)
+    words = (721, _FILE, 0, 0, 1, 0, size, 0, 0, 0, 0, len(name) + 1, 0)
     data = b"070701" + b"".join(b"%08X" % word for word in words) + name.encode() + b"\0"
     return data + bytes(-len(data) % 4)
 
@@ -143,8 +138,3 @@ def _write_iso(build: Build, folder: Path, target: Path) -> None:
         "--gpt_disk_guid", derived_uuid(build.key, "medium").replace("-", "").lower(),
         "-uid", "0", "-gid", "0", folder,
     )  # fmt: skip
-
-
-def _set_times(folder: Path, epoch: int) -> None:
-    for path in [folder, *folder.rglob("*")]:
-        os.utime(path, (epoch, epoch))

@@ -30,26 +30,14 @@ def render_manifest(build: Build) -> dict[str, Any]:
         "suite": recipe.suite,
         "recipe": recipe.digest(),
         "files": {
-            path.name: describe(path)
+            path.name: {"size": path.stat().st_size, "sha256": hash_file(path)}
             for path in (build.medium, build.disk, build.kernel, build.initrd, build.image)
         },
-        "packages": [
-            {
-                "name": p.name,
-                "version": p.version,
-                "architecture": p.architecture,
-                "sha256": p.sha256,
-                "size": p.size,
-            }
-            for p in build.packages
-        ],
+        "packages": [package.describe() for package in build.packages],
+        "tools": build.toolbox.packages(),
         "wheels": {path.name: hash_file(path) for path in build.parts.wheels},
         "coreos-installer": hash_file(build.parts.coreos_installer / "bin/coreos-installer"),
     }
-
-
-def describe(path: Path) -> dict[str, Any]:
-    return {"size": path.stat().st_size, "sha256": hash_file(path)}
 
 
 def hash_file(path: Path) -> str:

@@ -65,9 +65,14 @@ class Recipe:
         """Changes with anything that the recipe says."""
         whole = hashlib.sha256(f"{self.architecture.name} {self.hardware.name}\n".encode())
         for path in sorted(_files(self.home)):
-            whole.update(f"{path.relative_to(self.home)} {path.stat().st_mode & 0o777:o}\n".encode())
+            whole.update(f"{path.relative_to(self.home)} {plain_mode(path):o}\n".encode())
             whole.update(hashlib.sha256(path.read_bytes()).digest())
         return whole.hexdigest()
+
+
+def plain_mode(path: Path) -> int:
+    """The mode that something of the recipe has on the machine OS, whatever the umask of its clone was."""
+    return 0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644
 
 
 def find_home() -> Path:

@@ -7,16 +7,16 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Final
 
-from muster.debian.apt import Package
 from muster.errors import ExternalError
 from muster.machine_os.build import Build
+from muster.machine_os.needs import closure, parse_needs
 
-_FIELDS: Final = ("Filename", "Size", "SHA256")
-_EXCLUDED: Final = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
+EXCLUDED: Final = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
+"""What is not even unpacked."""
 
 
 def install_packages(build: Build) -> None:
@@ -25,7 +25,7 @@ def install_packages(build: Build) -> None:
     repository.mkdir()
     (repository / "Packages").write_text("\n".join(_stanzas(build, repository)), "utf-8")
     (repository / "Release").write_text(_release(repository, build.recipe.suite), "utf-8")
-    excluded = [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
+    excluded = [f"--dpkgopt=path-exclude={pattern}" for pattern in EXCLUDED]
     build.call(
         [
             "mmdebstrap",
@@ -82,43 +82,29 @@ def prune_modules(build: Build) -> None:
     """Leave the kernel modules that the recipe names, and what those need."""
     version = kernel_version(build.root)
     base = build.root / "usr/lib/modules" / version
-    everything = _load_dependencies(base / "modules.dep")
-    wanted = tuple(f"kernel/{name}" for name in build.recipe.hardware.modules)
-    kept = choose_modules(everything, wanted)
-    for name in everything:
-        if name not in kept:
-            (base / name).unlink()
-    unpack_modules(build, base)
+    needs = parse_needs((base / "modules.dep").read_text("ascii"))
+    for name in needs.keys() - choose_modules(needs, build.recipe.hardware.modules):
+        (base / name).unlink()
+    _unpack_modules(build, base)
     build.inside("depmod", version)
 
 
-def unpack_modules(build: Build, base: Path) -> None:
+def _unpack_modules(build: Build, base: Path) -> None:
     """A kernel unpacks xz slowly; what the modules end up in is compressed anyway."""
     packed = sorted(base.rglob("*.ko.xz"))
     if packed:
         build.call(["xz", "--decompress", "--threads=0", "--", *packed])
 
 
-def choose_modules(dependencies: dict[str, list[str]], wanted: tuple[str, ...]) -> set[str]:
-    """Modules below the wanted places, and all that they depend on."""
-    kept: set[str] = set()
-    waiting = [name for name in dependencies if _is_below(name, wanted)]
-    while waiting:
-        name = waiting.pop()
-        if name not in kept:
-            kept.add(name)
-            waiting.extend(dependencies.get(name, ()))
-    return kept
+def choose_modules(needs: Mapping[str, Iterable[str]], wanted: Iterable[str]) -> set[str]:
+    """Modules of the wanted names or folders below kernel/ (a dot is all of it), and all that they need."""
+    places = [PurePosixPath("kernel", name) for name in wanted]
+    return closure(needs, (name for name in needs if _is_below(name, places)))
 
 
-def _is_below(name: str, wanted: tuple[str, ...]) -> bool:
-    plain = re.sub(r"\.ko\.\w+\Z", ".ko", name)
-    return any(place == "kernel/." or plain == place or plain.startswith(f"{place}/") for place in wanted)
-
-
-def _load_dependencies(path: Path) -> dict[str, list[str]]:
-    lines = (line.partition(":") for line in path.read_text("ascii").splitlines())
-    return {name: needs.split() for name, _, needs in lines}
+def _is_below(name: str, places: Iterable[PurePosixPath]) -> bool:
+    path = PurePosixPath(re.sub(r"\.ko\.\w+\Z", ".ko", name))
+    return any(path.is_relative_to(place) for place in places)
 
 
 def kernel_version(root: Path) -> str:
@@ -144,8 +130,3 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink()
-
-
-def installed_size(packages: Iterable[Package]) -> int:
-    """What was fetched for them."""
-    return sum(package.size for package in packages)

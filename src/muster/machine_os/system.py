@@ -11,6 +11,8 @@ from typing import Final
 
 from muster import __version__
 from muster.machine_os.build import Build
+from muster.machine_os.parts import package_files
+from muster.machine_os.recipe import plain_mode
 from muster.machine_os.root import expand, prune_modules, remove
 
 _LAUNCHER: Final = """\
@@ -19,7 +21,6 @@ import sys
 from muster.cli.__main__ import main
 sys.exit(main())
 """
-_IGNORED: Final = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
 def add_system(build: Build) -> None:
@@ -35,8 +36,12 @@ def add_system(build: Build) -> None:
 
 def _own(build: Build) -> None:
     """Files of a clone belong to whoever cloned it; here all belong to root."""
-    for path in (build.recipe.home / "tree").rglob("*"):
-        os.chown(build.root / path.relative_to(build.recipe.home / "tree"), 0, 0, follow_symlinks=False)
+    tree = build.recipe.home / "tree"
+    for path in tree.rglob("*"):
+        ours = build.root / path.relative_to(tree)
+        os.chown(ours, 0, 0, follow_symlinks=False)
+        if not path.is_symlink():
+            ours.chmod(plain_mode(path))
     for path in (build.root / "etc/sudoers.d").iterdir():
         path.chmod(0o440)
 
@@ -86,8 +91,9 @@ def _add_muster(build: Build) -> None:
     for wheel in build.parts.wheels:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(place)
-    shutil.copytree(build.parts.muster, place / "muster", ignore=_IGNORED)
-    shutil.copytree(build.parts.native, place / "muster_native", ignore=_IGNORED)
+    for package, name in ((build.parts.muster, "muster"), (build.parts.native, "muster_native")):
+        for path in package_files(package):
+            _install(path, place / name / path.relative_to(package), 0o644)
     for path in place.rglob("*"):
         os.chown(path, 0, 0, follow_symlinks=False)
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -108,8 +114,8 @@ def _set_up(build: Build) -> None:
         *("--comment", "CoreOS Admin", "core"),
     )
     build.inside("passwd", "--lock", "root")
-    remove_units = root / "usr/lib/systemd/system-preset/90-systemd.preset"
-    remove_units.unlink(missing_ok=True)
+    # What runs is what our own presets name, and nothing that a package or systemd enabled.
+    (root / "usr/lib/systemd/system-preset/90-systemd.preset").unlink(missing_ok=True)
     for path in expand(root, "etc/systemd/system/*"):
         remove(path)
     build.inside("systemctl", "preset-all")
