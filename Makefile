@@ -9,8 +9,8 @@ help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Set up, check every example site, show the plan of one, and make a medium
-	@bin/setup
+demo: ## Set up, build the machine OS, and boot an example site on a virtual machine (minutes the first time)
+	@bin/setup --os
 	@bin/demo
 
 .PHONY: test
@@ -45,8 +45,9 @@ golden: setup-dev ## Write the golden files anew (look at the diff before you co
 	$(RUN)/pytest tests/golden --regen
 
 .PHONY: docs
-docs: setup-dev ## Write the generated part of docs/reference anew
+docs: setup-dev ## Write anew what is generated: docs/reference, machine-os/requirements.txt
 	$(PYTHON) docs/generate.py
+	bin/requirements
 
 .PHONY: fuzz
 fuzz: setup-dev ## Mutate valid sites 100,000 times; none may end in a traceback
