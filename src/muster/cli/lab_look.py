@@ -14,7 +14,7 @@ import click
 
 from muster.cli import options
 from muster.cli.lab_options import Call, lab_options
-from muster.errors import MusterError
+from muster.errors import MusterError, UserError
 from muster.lab.plan import Machine
 from muster.lab.power import changing
 from muster.lab.power import screenshot as take_screenshot
@@ -166,13 +166,39 @@ def render_event(event: Event) -> str:
 
 
 @click.command(
-    epilog=options.examples("muster lab screenshot master-0", "muster lab screenshot master-0 boot.png")
+    epilog=options.examples(
+        "muster lab screenshot master-0",
+        "muster lab screenshot master-0 boot.png",
+        "muster lab screenshot master-0 --text",
+    )
 )
 @click.argument("host")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--text", "as_text", is_flag=True, help="Print the text on it, as the guest reported it.")
 @lab_options
-def screenshot(call: Call, host: str, file: Path | None) -> None:
-    """Take a picture of a machine's screen, as a PNG file.  [default: HOST.png]"""
+def screenshot(call: Call, host: str, file: Path | None, as_text: bool) -> None:
+    """Take a picture of a machine's screen, as a PNG file.  [default: HOST.png]
+
+    With --text, the text of its first console is printed instead, as it was when the guest last reported.
+    """
+    if as_text:
+        lines = _screen(call.lab, host)
+        call.tell({"machine": host, "screen": lines}, "\n".join(lines))
+        return
     path = file or Path(f"{host}.png")
     take_screenshot(call.lab, host, path)
     call.tell({"machine": host, "file": str(path)}, str(path))
+
+
+def _screen(lab: Lab, host: str) -> list[str]:
+    lab.plan.machine(host)
+    report = tell_story([host], load_events(lab)).machines[host].report
+    if report is None:
+        raise UserError(
+            f"{host} has not reported yet what is on its screen",
+            hint=f"`muster lab screenshot {host}` takes a picture of it; `muster lab logs {host}` tells more",
+        )
+    lines = [str(line).rstrip() for line in report.get("screen", [])]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable
 from functools import wraps
@@ -16,9 +17,11 @@ from muster.cli import log, options
 from muster.cli.lab_options import Call as LabCall
 from muster.cli.lab_options import lab_options
 from muster.cli.lab_up import Call, make, start_options
+from muster.cli.pace import Pace
 from muster.errors import ExitStatus, UserError
 from muster.frozen import dataclass
 from muster.image.units import parse_span, render_clock
+from muster.lab.capacity import expected_s
 from muster.lab.conditions import FORMS, Waiting, parse_conditions
 from muster.lab.evidence import default_place, keep_evidence
 from muster.lab.plan import LabPlan
@@ -97,7 +100,10 @@ def run_(call: Call, until: str, deadline: str, keep: bool, keeping: Keeping) ->
     span_s = parse_span(deadline).total_seconds()
     lab = make(call, lambda plan: _check(plan, until))
     try:
-        story, unmet, reason = wait(lab, until, span_s)
+        expected = expected_s(len(lab.plan.machines), lab.load_state().emulator.accel, os.cpu_count() or 1)
+        with Pace("waiting for the machines", expected) as pace:
+            pace.go(0, expected)
+            story, unmet, reason = wait(lab, until, span_s)
         place = None
         if unmet:
             place = keeping.place or default_place(labs_folder(), lab.name)

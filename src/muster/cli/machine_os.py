@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import accumulate
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any, Final
 
 import click
 
 from muster.cli import log, options, progress
+from muster.cli.pace import Pace
 from muster.debian.packages import Fetched, open_shelf
 from muster.errors import cannot
 from muster.files import part_of
@@ -30,7 +30,7 @@ from muster.machine_os.steps import ROOT, STEPS, Step
 from muster.run import run
 from muster.toolbox import open_toolbox
 
-_TICK_S: Final = 0.25
+_ALL: Final = (ROOT, *STEPS)
 
 
 @click.group("os", epilog=options.examples("muster os build", "muster os build --to ~/images"))
@@ -134,38 +134,15 @@ def _fetching() -> Iterator[Fetched]:
 
 @contextmanager
 def _steps() -> Iterator[Callable[[Step], None]]:
-    """A bar for all steps: each is known to take a while, and within it time itself is the progress."""
-    ended, names = Event(), [step.name for step in (ROOT, *STEPS)]
-    ends = dict(zip(names, accumulate(step.seconds for step in (ROOT, *STEPS)), strict=True))
-    with ExitStack() as stack:
-        limit = done = 0.0
-        advance: Callable[[int], None] | None = None
-
-        def tick() -> None:
-            nonlocal done
-            while not ended.wait(_TICK_S):
-                if advance is not None and done < limit:
-                    step = min(_TICK_S, limit - done)
-                    done += step
-                    advance(int(done) - int(done - step))
+    """A bar for all steps, each of which is known to take a while."""
+    ends = dict(zip(_ALL, accumulate(step.seconds for step in _ALL), strict=True))
+    with Pace("building the machine OS", ends[_ALL[-1]]) as pace:
 
         def began(step: Step) -> None:
-            nonlocal limit, done, advance
-            start = ends[step.name] - step.seconds
-            if advance is None:
-                bar = progress.bar("building the machine OS", total=ends[names[-1]], unit="s")
-                advance, done = stack.enter_context(bar), 0.0
-            advance(int(start) - int(done))
-            limit, done = ends[step.name], float(start)
+            pace.go(ends[step] - step.seconds, ends[step])
             log.say("%s", step.what)
 
-        ticker = Thread(target=tick, daemon=True)
-        ticker.start()
-        try:
-            yield began
-        finally:
-            ended.set()
-            ticker.join()
+        yield began
 
 
 def _copy(folder: Path, target: Path) -> Path:

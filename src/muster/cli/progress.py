@@ -73,9 +73,10 @@ class Work:
 
 def render_work(work: Work, now: float) -> str:
     """How far it is, how fast it is, and how long it will take: as much of it as is known."""
-    rate = work.rate(now)
+    # Where seconds are counted, time itself is the progress.
+    rate = 1.0 if work.unit == "s" else work.rate(now)
     parts = [_amount(work)]
-    if rate:
+    if rate and work.unit != "s":
         parts.append(f"{_count(rate, work.unit)}/s")
     if work.total and rate and work.done < work.total:
         parts.append(f"{render_clock((work.total - work.done) / rate)} left")

@@ -18,6 +18,8 @@ _OVERHEAD_MIB: Final = {"tcg": 300, "kvm": 100}
 """What a QEMU takes besides the guest's memory; translated code is the larger part of it."""
 _WRITTEN_MIB: Final = 2048
 """What a machine writes to its disks when it is installed, about."""
+_BOOT_S: Final = {"tcg": 75, "kvm": 20}
+"""From power on to the report of a live system, when a machine has a processor to itself."""
 
 
 @dataclass(frozen=True)
@@ -83,3 +85,8 @@ def advise(plan: LabPlan, room: Room) -> str:
         return ""
     times = asked // room.cpus
     return f"{asked} processors are asked for and {room.cpus} are there: expect about {times} times the time"
+
+
+def expected_s(machines: int, accel: str, cpus: int) -> int:
+    """How long it takes until all machines that are switched on together have booted, about."""
+    return _BOOT_S[accel] * max(1, -(-machines // cpus))
