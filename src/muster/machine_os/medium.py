@@ -71,7 +71,8 @@ def _lay_out(build: Build, folder: Path) -> None:
         (build.recipe.home / "boot/live.cfg").read_text("ascii"), arguments, live["kargs_area_bytes"]
     )
     (folder / "boot/grub/grub.cfg").write_bytes(config)
-    (folder / "coreos/kargs.json").write_text(json.dumps(info) + "\n", "ascii")
+    # Spread out, as coreos-installer writes it: the minimal ISO gets another default in the same room.
+    (folder / "coreos/kargs.json").write_text(json.dumps(info, indent=2) + "\n", "ascii")
     early = (
         f"search --no-floppy --set=root --label {live['label']}\n"
         "set prefix=($root)/boot/grub\nconfigfile ($root)/boot/grub/grub.cfg\n"
