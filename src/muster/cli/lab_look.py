@@ -20,7 +20,7 @@ from muster.lab.power import changing
 from muster.lab.power import screenshot as take_screenshot
 from muster.lab.recording import Event, follow, load_events
 from muster.lab.store import Lab, LabState, find_labs, labs_folder, load_lab
-from muster.lab.story import MachineStory, tell_story
+from muster.lab.story import MachineStory, render_screen, tell_story
 
 _FOREVER_S = 10 * 365 * 86400.0
 
@@ -198,7 +198,4 @@ def _screen(lab: Lab, host: str) -> list[str]:
             f"{host} has not reported yet what is on its screen",
             hint=f"`muster lab screenshot {host}` takes a picture of it; `muster lab logs {host}` tells more",
         )
-    lines = [str(line).rstrip() for line in report.get("screen", [])]
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
+    return render_screen(report)

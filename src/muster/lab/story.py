@@ -179,3 +179,11 @@ def render_timeline(story: Story) -> str:
             before = moment.at
         blocks.append("\n".join(lines))
     return "\n".join(blocks)
+
+
+def render_screen(report: Mapping[str, Any]) -> list[str]:
+    """The lines on the screen of a machine as it reported them, without empty ones at the end."""
+    lines = [str(line).rstrip() for line in report.get("screen") or ()]
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines

@@ -11,7 +11,7 @@ from muster.errors import UserError
 from muster.lab.conditions import Waiting, parse_conditions
 from muster.lab.lines import LineSplitter
 from muster.lab.processes import parse_start
-from muster.lab.story import Story, render_timeline, tell_story
+from muster.lab.story import Story, render_screen, render_timeline, tell_story
 
 
 def event(at: float, machine: str, kind: str, **values: Any) -> dict[str, Any]:
@@ -131,3 +131,8 @@ def test_the_start_of_a_process() -> None:
     words = " ".join(str(number) for number in range(4, 40))
     assert parse_start(f"12 (a) b (c)) S {words}") == 22
     assert parse_start(f"12 (a) Z {words}") is None
+
+
+def test_a_screen_ends_with_its_last_words() -> None:
+    assert render_screen({"screen": ["", "node1  ", "login:", "", "  "]}) == ["", "node1", "login:"]
+    assert render_screen({"screen": ["", ""]}) == render_screen({}) == []
