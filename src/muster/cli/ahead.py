@@ -17,16 +17,16 @@ _INPUTS: Final = ("*.yaml", "*.yml", "cluster-manifests/*", "mirror/*", "openshi
 @contextmanager
 def copy_ahead(directory: Path, base_image: BaseImageFlags) -> Iterator[Draft | None]:
     """A copy of the base image that is being made, when it looks as if one will be needed."""
-    draft = _guess(directory, Path(base_image.source or ""))
-    with draft or nullcontext():
+    source = Path(base_image.source or "")
+    with start_draft(source, directory) if _is_likely(directory, source) else nullcontext() as draft:
         yield draft
 
 
-def _guess(directory: Path, source: Path) -> Draft | None:
+def _is_likely(directory: Path, source: Path) -> bool:
     try:
-        return start_draft(source, directory) if source.is_file() and _looks_changed(directory) else None
+        return source.is_file() and _looks_changed(directory)
     except (OSError, ValueError):
-        return None
+        return False
 
 
 def _looks_changed(directory: Path) -> bool:

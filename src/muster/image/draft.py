@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from muster.errors import ExternalError, MediaError, UserError, cannot
 from muster.files import is_free, part_of
@@ -25,10 +25,10 @@ _STEP: Final = 16 << 20
 class Draft:
     """A file in the target's folder that fills with the bytes of a base image, in a thread of its own."""
 
-    def __init__(self, source: Path, folder: Path) -> None:
+    def __init__(self, source: Path, temporary: Path) -> None:
         self._base = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
         self._look = _look(os.fstat(self._base))
-        self._temporary = part_of(folder / DRAFT_NAME)
+        self._temporary = temporary
         try:
             self._file = os.open(self._temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError:
@@ -80,12 +80,7 @@ class Draft:
             raise cannot("write", target, error) from error
         return True
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         """Leave nothing behind that did not become an image."""
         self.discard()
         os.close(self._file)
@@ -101,11 +96,29 @@ class Draft:
                 os.ftruncate(self._file, 0)
 
 
-def start_draft(source: Path, folder: Path) -> Draft | None:
-    """Begin to copy, if that is possible; whatever is wrong is told by those whose work it is."""
+@contextlib.contextmanager
+def start_draft(source: Path, folder: Path) -> Iterator[Draft | None]:
+    """Begin to copy, if that is possible; whatever is wrong is told by those whose work it is.
+
+    An interrupt at any moment leaves nothing behind, also before the copy has begun in earnest.
+    """
+    temporary = part_of(folder / DRAFT_NAME)
+    draft = None
     try:
-        check_space(folder / source.name, source.stat().st_size)
-        return Draft(source, folder)
+        draft = _begin(source, temporary)
+        yield draft
+    finally:
+        if draft is not None:
+            draft.close()
+        else:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def _begin(source: Path, temporary: Path) -> Draft | None:
+    try:
+        check_space(temporary.with_name(source.name), source.stat().st_size)
+        return Draft(source, temporary)
     except (OSError, ExternalError, UserError):
         return None
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,10 +32,11 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def begin(source: Path, folder: Path) -> Draft:
-    draft = start_draft(source, folder)
-    assert draft is not None
-    return draft
+@contextmanager
+def begin(source: Path, folder: Path) -> Iterator[Draft]:
+    with start_draft(source, folder) as draft:
+        assert draft is not None
+        yield draft
 
 
 def test_a_draft_becomes_the_image(source: Path, folder: Path) -> None:
@@ -73,8 +76,21 @@ def test_a_draft_of_another_file_is_not_taken(source: Path, folder: Path, tmp_pa
 
 
 def test_what_cannot_be_copied_is_not_begun(source: Path, folder: Path, tmp_path: Path) -> None:
-    assert start_draft(tmp_path / "nothing", folder) is None
-    assert start_draft(source, tmp_path / "nowhere") is None
+    for wrong in ((tmp_path / "nothing", folder), (source, tmp_path / "nowhere")):
+        with start_draft(*wrong) as draft:
+            assert draft is None
+
+
+def test_an_interrupt_while_it_begins_leaves_nothing(
+    source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_args: object) -> bool:
+        raise Interrupted
+
+    monkeypatch.setattr("muster.image.draft.is_free", interrupt)
+    with pytest.raises(Interrupted), start_draft(source, folder):
+        pass
+    assert not list(folder.iterdir())
 
 
 def test_an_interrupt_is_not_taken_for_a_copy_that_is_impossible(
@@ -84,8 +100,8 @@ def test_an_interrupt_is_not_taken_for_a_copy_that_is_impossible(
         raise Interrupted
 
     monkeypatch.setattr("muster.image.draft.check_space", interrupt)
-    with pytest.raises(Interrupted):
-        start_draft(source, folder)
+    with pytest.raises(Interrupted), start_draft(source, folder):
+        pass
 
 
 def test_an_error_of_the_copy_is_told(source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
