@@ -27,7 +27,7 @@ from muster.lab.evidence import default_place, keep_evidence
 from muster.lab.plan import LabPlan
 from muster.lab.power import changing
 from muster.lab.reach import Login
-from muster.lab.recording import follow
+from muster.lab.recording import follow, load_events
 from muster.lab.store import Lab, labs_folder
 from muster.lab.story import Story, render_timeline
 from muster.lab.upkeep import take_down
@@ -122,8 +122,8 @@ def run_(call: Call, until: str, deadline: str, keep: bool, keeping: Keeping) ->
 def wait_(call: LabCall, until: str, deadline: str) -> ExitStatus:
     """Wait until CONDITION is so in a lab that is up, and print its timeline; it stays up.
 
-    Conditions are those of `muster lab run`, over all that happened since the lab came up. The exit status
-    is 0 when the condition came true in time, else 1.
+    Conditions are those of `muster lab run`. healthy and off are about now; serial lines and reports count
+    from when the lab came up. The exit status is 0 when the condition came true in time, else 1.
     """
     span_s = parse_span(deadline).total_seconds()
     _check(call.lab.plan, until)
@@ -146,11 +146,15 @@ def wait(lab: Lab, until: str, span_s: float) -> tuple[Story, list[str], str]:
         names = [machine.name for machine in lab.plan.machines]
         story = Story(names)
         waiting = Waiting(parse_conditions(until, names), story)
-        for event in follow(lab, end):
+        # What is past is told first. A machine that was healthy then may be in the middle of a reboot now.
+        past = len(load_events(lab))
+        for number, event in enumerate(follow(lab, end), start=1):
             story.tell(event)
             for moment in story.moments[shown:]:
                 log.say("%s: %s", moment.machine, moment.what)
             shown = max(shown, len(story.moments))
+            if number < past:
+                continue
             if not waiting.unmet:
                 return story, [], ""
             if hopeless := waiting.hopeless():
