@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import re
 import shutil
 from collections.abc import Iterator
@@ -13,7 +14,10 @@ from typing import Any
 
 import pytest
 
+from muster.image.coreos.customize import Customization, customize, reset
+from muster.image.iso.records import SECTOR as ISO_SECTOR
 from muster.image.iso.volume import Volume
+from muster.image.overlay import Overlay
 from muster.machine_os.recipe import find_home, load_recipe
 from tests.component import muster
 from tests.component.live import coreos_installer, run
@@ -141,6 +145,35 @@ def test_the_minimal_iso_comes_out(live: Path, tmp_path: Path) -> None:
     coreos_installer("iso", "ignition", "embed", "-i", config(tmp_path), small)
     assert coreos_installer("iso", "ignition", "show", small) == IGNITION
     shutil.rmtree(tmp_path)
+
+
+def test_a_config_larger_than_its_area_goes_in_and_out(
+    live: Path, manifest: dict[str, Any], tmp_path: Path
+) -> None:
+    """The area moves to the end, and the partition for UEFI behind it."""
+    large, back = tmp_path / "large.iso", tmp_path / "back.iso"
+    noise = random.Random(1).randbytes(400_000)
+    with Volume.open(live) as volume:
+        write(customize(volume, Customization(ignition=noise)), volume, large)
+    assert coreos_installer("iso", "ignition", "show", large) == noise
+    assert b"No problems found" in run("sgdisk", "--verify", large)
+    assert boot_images(large) == ["BIOS", "UEFI"]
+    found = re.search(r"^El Torito boot img : +2 .* (\d+)$", report(large, "el_torito"), re.MULTILINE)
+    start = partitions(large)["Appended2"]
+    assert found is not None
+    assert int(found[1]) * ISO_SECTOR == start
+    assert b"BOOTX64  EFI" in run("mdir", "-i", f"{large}@@{start}", "::/EFI/BOOT")
+    with Volume.open(large) as volume:
+        write(reset(volume), volume, back)
+    assert digest(back) == manifest["files"]["live.iso"]["sha256"]
+    shutil.rmtree(tmp_path)
+
+
+def write(overlay: Overlay, volume: Volume, target: Path) -> None:
+    step = 1 << 24
+    with target.open("wb") as file:
+        for at in range(0, overlay.size, step):
+            file.write(overlay.read(volume.read, at, min(step, overlay.size - at)))
 
 
 # What other programs say of it

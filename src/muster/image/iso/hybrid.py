@@ -15,6 +15,7 @@ from typing import TypeAlias
 from muster.errors import MediaError
 from muster.frozen import dataclass
 from muster.image.iso.records import DAMAGED, SECTOR
+from muster.image.iso.tail import Tail, find_tail, move_tail
 from muster.image.iso.volume import DESCRIPTORS_AT, Volume
 from muster.image.overlay import Patch
 
@@ -86,7 +87,9 @@ def partition_starts(volume: Volume) -> set[int]:
 def grow_tables(volume: Volume, content_end: int) -> Growth:
     """Let the image end behind `content_end` instead of where it ends now."""
     mbr, gpt = volume.read(0, _BLOCK), _find_gpt(volume)
-    needed = content_end + (gpt.blocks * _BLOCK if gpt else 0)
+    tail = _find_tail(gpt, content_end) if gpt else None
+    needed = tail.target + tail.length if tail else content_end
+    needed += gpt.blocks * _BLOCK if gpt else 0
     old = _find_cylinder(mbr, volume.file_size)
     new = _widen(old, volume.file_size, needed) if old else None
     size = _align(needed, new[0] * new[1] * _BLOCK if new else SECTOR)
@@ -98,10 +101,19 @@ def grow_tables(volume: Volume, content_end: int) -> Growth:
     if gpt:
         moved.setdefault(gpt.alternate + 1, size // _BLOCK)
         moved.setdefault(_usable_end(gpt, gpt.alternate), _usable_end(gpt, size // _BLOCK - 1))
+    if tail:
+        moved[tail.start // _BLOCK] = tail.target // _BLOCK
     tables = [*_grow_mbr(volume, mbr, moved, {old: new} if old and new else {})]
     if gpt:
-        tables += _grow_gpt(volume, gpt, moved, size)
+        tables += _grow_gpt(volume, gpt, moved, size, tail)
+    if tail:
+        tables += move_tail(volume.read, tail)
     return Growth(size, volume_bytes, tuple(tables))
+
+
+def _find_tail(gpt: _Gpt, content_end: int) -> Tail | None:
+    ranges = ((each.start * _BLOCK, each.end * _BLOCK) for each in gpt.partitions())
+    return find_tail(ranges, content_end)
 
 
 def _usable_end(gpt: _Gpt, last_block: int) -> int:
@@ -201,14 +213,17 @@ def _find_gpt(volume: Volume) -> _Gpt | None:
     return _Gpt(header, entries)
 
 
-def _grow_gpt(volume: Volume, gpt: _Gpt, moved: Mapping[int, int], size: int) -> Iterator[Patch]:
+def _grow_gpt(
+    volume: Volume, gpt: _Gpt, moved: Mapping[int, int], size: int, tail: Tail | None
+) -> Iterator[Patch]:
     entries = bytearray(gpt.entries)
     for partition in gpt.partitions():
-        end = _new_end(volume, partition, moved)
-        if end is not None:
-            struct.pack_into("<Q", entries, partition.entry + 40, end - 1)
-            at = gpt.entries_at * _BLOCK + partition.entry + 40
-            yield Patch(at, bytes(entries[partition.entry + 40 : partition.entry + 48]), TABLE_NAME)
+        shift = tail.shift // _BLOCK if tail and partition.start * _BLOCK >= tail.start else 0
+        end = _new_end(volume, partition, moved) or partition.end + shift
+        if (shift, end) != (0, partition.end):
+            struct.pack_into("<QQ", entries, partition.entry + 32, partition.start + shift, end - 1)
+            at = gpt.entries_at * _BLOCK + partition.entry + 32
+            yield Patch(at, bytes(entries[partition.entry + 32 : partition.entry + 48]), TABLE_NAME)
     last = size // _BLOCK - 1
     second_at = last + 1 - gpt.blocks
     first = _render_header(gpt, bytes(entries), (1, last, second_at - 1, gpt.entries_at))
