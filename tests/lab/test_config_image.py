@@ -12,10 +12,10 @@ EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 
 
 def test_a_running_host_takes_its_configuration(lab: Rehearsal, desk: Path, machine_os: Path) -> None:
-    """UEFI, USB stick; the configuration is on a second one."""
+    """BIOS, USB stick; the configuration is on a second one."""
     site, generic = desk / "site", desk / "generic"
     shutil.copytree(EXAMPLES / "single-node-none", site)
-    save_yaml(site / "lab.yaml", {"firmware": "uefi", "medium": "usb"})
+    save_yaml(site / "lab.yaml", {"medium": "usb"})
     generic.mkdir()
     checks = {
         "named": '#!/bin/sh\ntest "$(cat /proc/sys/kernel/hostname)" = node1\n',
