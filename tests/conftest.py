@@ -37,6 +37,15 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 
 
 @pytest.fixture(scope="session")
+def root(request: pytest.FixtureRequest) -> None:
+    """Networks of a test's own need root; without it a test fails, unless --no-lab leaves it out."""
+    if request.config.getoption("--no-lab"):
+        pytest.skip("--no-lab")
+    if os.geteuid() != 0:
+        pytest.fail("only root may make network namespaces; --no-lab leaves out what does", pytrace=False)
+
+
+@pytest.fixture(scope="session")
 def machine_os(request: pytest.FixtureRequest) -> Path:
     """The folder of a finished build: that of --machine-os, or what the product makes, or has made."""
     given: Path | None = request.config.getoption("--machine-os")

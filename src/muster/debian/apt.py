@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from muster.debian.mirror import NONE, SECURITY_VARIABLE, VARIABLE, Mirror
 from muster.errors import ExternalError
@@ -28,6 +28,7 @@ FOLDERS: Final = (
 )
 
 _URI_LINE: Final = re.compile(r"'(?P<uri>[^']+)' (?P<file>\S+) (?P<size>\d+) SHA256:(?P<sha256>[0-9a-f]{64})")
+_SNAPSHOT: Final = re.compile(r"/\d{8}T\d{6}Z(/|\Z)")
 _STATUS_LINE: Final = re.compile(r"dlstatus:\d+:(?P<percent>[0-9.]+):")
 _KEPT: Final = re.compile(r"Acquire::(http|https|ftp|socks5h|Force\w+|Retries)\b", re.IGNORECASE)
 
@@ -87,7 +88,7 @@ def render_sources(wanted: Wanted, mirror: Mirror, keyring: Path = KEYRING) -> s
 
 def _age(uri: str) -> str:
     """A snapshot of the archive says itself that it is out of date; that is what it is for."""
-    return " check-valid-until=no" if urlsplit(uri).netloc == "snapshot.debian.org" else ""
+    return " check-valid-until=no" if _SNAPSHOT.search(uri) else ""
 
 
 def render_config(root: Path, archives: Path, wanted: Wanted, machine: str = "") -> str:

@@ -19,6 +19,7 @@ from muster.frozen import dataclass
 VARIABLE: Final = "MUSTER_DEBIAN_MIRROR"
 SECURITY_VARIABLE: Final = "MUSTER_DEBIAN_SECURITY_MIRROR"
 NONE: Final = "none"
+_EXAMPLE: Final = "http://mirror.example.com/debian"
 
 _ONE_LINE: Final = re.compile(r"deb\s+(?:\[[^]]*]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)\s+(?P<components>[^#]+)")
 
@@ -27,8 +28,8 @@ _ONE_LINE: Final = re.compile(r"deb\s+(?:\[[^]]*]\s+)?(?P<uri>\S+)\s+(?P<suite>\
 class Mirror:
     """The two archives that a Debian system is made of."""
 
-    archive: str = "http://deb.debian.org/debian"
-    security: str = "http://deb.debian.org/debian-security"
+    archive: str
+    security: str = ""
     """Empty where there is none: packages then come without security updates."""
 
 
@@ -42,18 +43,27 @@ class Source:
 
 
 def find_mirror(env: Mapping[str, str], etc_apt: Path = Path("/etc/apt")) -> Mirror:
-    """The mirror that the user names, else that of the machine's apt, else Debian's own."""
+    """The mirror that the user names, else that of the machine's apt."""
     own = choose_mirror(_read_sources(etc_apt))
     archive = env.get(VARIABLE, "")
     security = env.get(SECURITY_VARIABLE, "")
+    if archive:
+        _check_uri(VARIABLE, archive)
+    elif not own.archive:
+        raise UserError(
+            "Debian's packages are needed, and this machine's apt uses no mirror of them",
+            hint=f"name one in {VARIABLE}, such as {_EXAMPLE}",
+        )
+    if security and security != NONE:
+        _check_uri(SECURITY_VARIABLE, security)
     return Mirror(
-        archive=_check_uri(VARIABLE, archive) if archive else own.archive,
-        security="" if security == NONE else _check_uri(SECURITY_VARIABLE, security or own.security),
+        (archive or own.archive).rstrip("/"),
+        "" if security == NONE else (security or own.security).rstrip("/"),
     )
 
 
 def choose_mirror(sources: Iterable[Source]) -> Mirror:
-    """The first Debian archive, and the first of its security updates, that a machine uses."""
+    """The first Debian archive, and the first of its security updates, that a machine uses; or nothing."""
     archive, security = "", ""
     for source in sources:
         if not source.uri.startswith(("http://", "https://")) or "main" not in source.components:
@@ -65,7 +75,7 @@ def choose_mirror(sources: Iterable[Source]) -> Mirror:
             security = security or (source.uri.rstrip("/") if name == "debian-security" else "")
         elif name == "debian":
             archive = archive or source.uri.rstrip("/")
-    return Mirror(archive=archive or Mirror.archive, security=security or Mirror.security)
+    return Mirror(archive, security)
 
 
 def parse_sources(text: str) -> Iterator[Source]:
@@ -112,11 +122,10 @@ def _read_sources(etc_apt: Path) -> Iterator[Source]:
             yield from parse(text)
 
 
-def _check_uri(variable: str, uri: str) -> str:
+def _check_uri(variable: str, uri: str) -> None:
     parts = urlsplit(uri)
     if parts.scheme not in ("http", "https", "file") or not (parts.netloc or parts.scheme == "file"):
         raise UserError(
             f"{variable} is {uri!r}, which is no address of a mirror",
-            hint=f"write it like {Mirror.archive}, or leave the variable away",
+            hint=f"write it like {_EXAMPLE}, or leave the variable away",
         )
-    return uri.rstrip("/")

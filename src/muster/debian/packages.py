@@ -29,7 +29,7 @@ from muster.debian.apt import (
     render_sources,
     resolve_argv,
 )
-from muster.debian.mirror import Mirror, find_mirror
+from muster.debian.mirror import SECURITY_VARIABLE, Mirror, find_mirror
 from muster.errors import ExternalError
 from muster.files import remove_file, save_file
 from muster.folders import make_folder, mark_cache
@@ -71,7 +71,10 @@ def open_shelf(
     cache_root: Path, *, run: Run = run, tell: Callable[[str], None] = lambda _line: None
 ) -> Shelf:
     """The shelf of this machine, filled from the mirror that it uses."""
-    return Shelf(cache_root, find_mirror(os.environ), run, tell)
+    mirror = find_mirror(os.environ)
+    if not mirror.security:
+        tell(f"no mirror of Debian's security updates is used; {SECURITY_VARIABLE} names one")
+    return Shelf(cache_root, mirror, run, tell)
 
 
 def fetch_packages(

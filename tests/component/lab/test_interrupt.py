@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.component import muster
-from tests.component.lab.test_lab import NAME, NAMESPACES, QEMU, pytestmark, site
+from tests.component.lab.test_lab import NAME, NAMESPACES, pytestmark, site
 
 __all__ = ["pytestmark", "site"]
 
@@ -20,7 +20,7 @@ __all__ = ["pytestmark", "site"]
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_stays_that_down_does_not_find(site: Path, tmp_path: Path, number: signal.Signals) -> None:
     env = {"XDG_STATE_HOME": str(tmp_path / "state")}
-    argv = [sys.executable, "-m", "muster.cli", "lab", "up", str(site), "--qemu", QEMU, "--name", NAME]
+    argv = [sys.executable, "-m", "muster.cli", "lab", "up", str(site), "--name", NAME]
     with subprocess.Popen(argv, env={**os.environ, **env}, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:

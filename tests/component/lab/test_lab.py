@@ -19,16 +19,12 @@ from tests.component import muster
 from tests.component.lab.guest import GREETING, build_guest
 
 EXAMPLES = Path(__file__).parent.parent.parent.parent / "examples"
-QEMU = "qemu-system-x86_64"
 NAMESPACES = Path("/run/netns")
 NAME = f"test-{os.getpid()}"
 """Somebody else may run these tests on the same machine."""
 Lab: TypeAlias = Callable[..., muster.Result]
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which(QEMU) is None, reason="there is no QEMU"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="only root may make network namespaces"),
-]
+pytestmark = pytest.mark.usefixtures("root")
 
 
 @pytest.fixture
@@ -54,7 +50,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def up(lab: Lab, site: Path, *more: str) -> None:
-    result = lab("up", site, "--qemu", QEMU, "--name", NAME, *more)
+    result = lab("up", site, "--name", NAME, *more)
     assert result.status == 0, result.err
 
 
@@ -124,7 +120,7 @@ def test_a_lab_of_two_machines(lab: Lab, site: Path, tmp_path: Path) -> None:
 
 def test_a_run_ends_when_the_condition_is_met(lab: Lab, site: Path, tmp_path: Path) -> None:
     result = lab(
-        *("run", site, "--qemu", QEMU, "--only", "master-1", "--name", NAME),
+        *("run", site, "--only", "master-1", "--name", NAME),
         *("--until", f"serial:master-1:{GREETING}", "--deadline", "30s"),
     )
     assert result.status == 0, result.err
@@ -135,7 +131,7 @@ def test_a_run_ends_when_the_condition_is_met(lab: Lab, site: Path, tmp_path: Pa
 def test_a_run_that_fails_leaves_evidence(lab: Lab, site: Path, tmp_path: Path) -> None:
     place = tmp_path / "evidence"
     result = lab(
-        *("run", site, "--qemu", QEMU, "--only", "master-1", "--name", NAME, "--output", "json"),
+        *("run", site, "--only", "master-1", "--name", NAME, "--output", "json"),
         *("--until", "healthy,serial:master-1:hello", "--deadline", "4s", "--evidence", place),
     )
     assert result.status == 1
@@ -159,7 +155,7 @@ def test_crashes(lab: Lab, site: Path, tmp_path: Path) -> None:
     assert status(lab)["machines"][0]["on"], "the machine did not notice"
     assert "QEMU: RESET" in lab("logs", "master-1").out
 
-    again = lab("up", site, "--qemu", QEMU, "--name", NAME)
+    again = lab("up", site, "--name", NAME)
     assert again.status == 1
     assert f"a lab {NAME} is there already" in again.err
 
@@ -167,7 +163,7 @@ def test_crashes(lab: Lab, site: Path, tmp_path: Path) -> None:
         pid = process_of(lab, tmp_path, name)
         os.kill(pid, signal.SIGKILL)
         wait_gone(pid)
-    stale = lab("up", site, "--qemu", QEMU, "--name", NAME)
+    stale = lab("up", site, "--name", NAME)
     assert "was left behind" in stale.err
     assert "nothing runs" in lab("list").out
 
@@ -224,8 +220,7 @@ def test_console_and_media(lab: Lab, site: Path, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_refused(lab: Lab, site: Path, arguments: tuple[str, ...], words: str) -> None:
-    qemu = () if "--qemu" in arguments else ("--qemu", QEMU)
-    result = lab("up", site, "--name", NAME, *qemu, *arguments)
+    result = lab("up", site, "--name", NAME, *arguments)
     assert result.status == 1
     assert words in result.err
     assert "hint: " in result.err

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -185,8 +186,8 @@ def make_certificate() -> bytes:
 
 @pytest.mark.parametrize("auth", ["BasicAuth", "SessionAuth", "SessionOrBasicAuth"])
 def test_the_client_of_ironic(controllers: Controllers, images: str, auth: str) -> None:
-    sushy = pytest.importorskip("sushy")
-    login = getattr(pytest.importorskip("sushy.auth"), auth)(LOGIN.user, LOGIN.password)
+    sushy = import_module("sushy")  # It has no types.
+    login = getattr(import_module("sushy.auth"), auth)(LOGIN.user, LOGIN.password)
     root = sushy.Sushy(controllers.url, auth=login, verify=False)
     system = root.get_system(SYSTEM)
     assert system.power_state == sushy.PowerState.OFF

@@ -20,6 +20,7 @@ from muster.debian.mirror import Mirror
 from muster.errors import ExternalError
 
 HASH = "5b6825de4263824b78c4c51f6476414f3b4e89c2ab63e81dc8b9b5501e867cf6"
+MIRROR = Mirror("http://m.example/debian", "http://m.example/debian-security")
 WANTED = Wanted(("qemu-utils",), components=("main", "non-free-firmware"))
 
 
@@ -43,14 +44,14 @@ def test_a_package_without_a_strong_hash_is_refused() -> None:
 
 
 def test_sources_are_signed_and_complete() -> None:
-    lines = render_sources(WANTED, Mirror(), Path("/k.gpg")).splitlines()
+    lines = render_sources(WANTED, MIRROR, Path("/k.gpg")).splitlines()
     assert lines == [
-        "deb [signed-by=/k.gpg] http://deb.debian.org/debian trixie main non-free-firmware",
-        "deb [signed-by=/k.gpg] http://deb.debian.org/debian trixie-updates main non-free-firmware",
-        "deb [signed-by=/k.gpg] http://deb.debian.org/debian-security trixie-security main non-free-firmware",
+        "deb [signed-by=/k.gpg] http://m.example/debian trixie main non-free-firmware",
+        "deb [signed-by=/k.gpg] http://m.example/debian trixie-updates main non-free-firmware",
+        "deb [signed-by=/k.gpg] http://m.example/debian-security trixie-security main non-free-firmware",
     ]
-    assert len(render_sources(WANTED, Mirror(security="")).splitlines()) == 2
-    old = Mirror("http://snapshot.debian.org/archive/debian/20260101T000000Z", "")
+    assert len(render_sources(WANTED, Mirror(MIRROR.archive)).splitlines()) == 2
+    old = Mirror("http://snapshot.example.com/archive/debian/20260101T000000Z", "")
     assert render_sources(WANTED, old).count("check-valid-until=no") == 2
 
 
@@ -85,11 +86,15 @@ def test_progress_is_told_in_percent() -> None:
             "did not give",
             "MUSTER_DEBIAN_MIRROR",
         ),
-        ("E: Failed to fetch http://deb.debian.org/debian-security/x", "security updates", "or none where"),
+        (
+            "E: Failed to fetch http://m.example/debian-security/x",
+            "security updates",
+            "or none where",
+        ),
     ],
 )
 def test_failures_say_what_to_do(said: str, message: str, hint: str) -> None:
-    error = explain_failure(ExternalError(f"apt-get failed; it said last:\n    {said}"), WANTED, Mirror())
+    error = explain_failure(ExternalError(f"apt-get failed; it said last:\n    {said}"), WANTED, MIRROR)
     assert message in error.message
     assert said in error.message
     assert hint in error.hint

@@ -67,7 +67,7 @@ def mirrored() -> Mirrored:
 
 @pytest.fixture
 def shelf(tmp_path: Path, mirrored: Mirrored) -> Shelf:
-    return Shelf(tmp_path, Mirror(), mirrored)
+    return Shelf(tmp_path, Mirror("http://m.example/debian"), mirrored)
 
 
 def test_a_package_is_fetched_once(shelf: Shelf, mirrored: Mirrored) -> None:
@@ -91,7 +91,9 @@ def test_a_damaged_package_is_fetched_again(shelf: Shelf, mirrored: Mirrored) ->
 def test_lists_of_yesterday_are_not_believed(shelf: Shelf, mirrored: Mirrored, tmp_path: Path) -> None:
     fetch_packages(WANTED, shelf)
     now = shelf.clock()
-    fetch_packages(WANTED, Shelf(tmp_path, Mirror(), mirrored, clock=lambda: now + FRESH_S))
+    fetch_packages(
+        WANTED, Shelf(tmp_path, Mirror("http://m.example/debian"), mirrored, clock=lambda: now + FRESH_S)
+    )
     assert mirrored.asked == ["update", "download", "update"]
 
 

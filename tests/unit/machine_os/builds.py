@@ -73,6 +73,6 @@ def make_build(folder: Path) -> Build:
         epoch=1_767_225_600,
         work=folder,
         toolbox=make_toolbox(folder / "toolbox"),
-        shelf=Shelf(folder, Mirror()),
+        shelf=Shelf(folder, Mirror("http://m.example/debian")),
         run=Recorder(),
     )
