@@ -40,6 +40,13 @@ class Rehearsal:
     def up(self, site: Path, *more: str | Path) -> None:
         self.run("up", site, "--name", NAME, *more)
 
+    def restart(self, machine: str, key: Path) -> None:
+        """Restart it as users do, not by a button, until it has reported again."""
+        before = self.boots[machine]
+        # The connection may go down with the machine, so what ssh says of it proves nothing.
+        muster.run("lab", "ssh", machine, "--key", key, "--", "sudo", "systemctl", "reboot", env=self._env)
+        self.wait(f"reports:{machine}:{before + 1}")
+
     def wait(self, until: str = "healthy") -> dict[str, Report]:
         """Wait until something is so; what each machine reported last."""
         done = muster.run(

@@ -55,10 +55,7 @@ def test_a_host_installs_itself_and_comes_back(lab: Rehearsal, desk: Path, machi
     words = first["kernelArguments"].split()
     assert {MARK, "ignition.firstboot"} <= {*words}
 
-    # It restarts as users restart it, not by a button.
-    before = lab.boots["node1"]
-    lab.run("ssh", "node1", "--key", key, "--", "sudo", "systemctl", "--no-block", "reboot")
-    lab.wait(f"reports:node1:{before + 1}")
+    lab.restart("node1", key)
     second = lab.wait("healthy")["node1"]
 
     assert second["root"] == "disk"

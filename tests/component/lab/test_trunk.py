@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,9 @@ from muster.errors import ExternalError
 from muster.lab.services.service import Place, inside, start_service
 from muster.lab.services.web import describe_web
 from muster.lab.trunk import Trunk, make_trunk
-from muster.run import PLAIN, Argument, Circumstances, run
+from muster.run import run
 from tests.component.lab.conftest import NewNamespace, batch
+from tests.stand_in import Asked, StandIn
 
 MAC = "52:54:00:00:00:01"
 ARP = """
@@ -45,20 +45,13 @@ FETCH = (
 )
 
 
-class WithoutVlans:
+class WithoutVlans(StandIn):
     """Runs programs on a machine whose kernel has no 8021q, whatever this one has."""
 
-    def __call__(
-        self,
-        argv: Sequence[Argument],
-        *,
-        feed: str = "",
-        heard: Callable[[str], None] | None = None,
-        circumstances: Circumstances = PLAIN,
-    ) -> str:
-        if "type vlan" in feed:
+    def answer(self, asked: Asked) -> str:
+        if "type vlan" in asked.feed:
             raise ExternalError("ip failed with status 1; it said last:\n    Error: Unknown device type.")
-        return run(argv, feed=feed, heard=heard, circumstances=circumstances)
+        return run(asked.words, feed=asked.feed, heard=asked.heard, circumstances=asked.circumstances)
 
 
 @pytest.fixture(params=["kernel", "relay"])

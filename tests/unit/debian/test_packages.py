@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,42 +14,35 @@ from muster.debian.mirror import Mirror
 from muster.debian.packages import FRESH_S, Shelf, check_space, fetch_packages
 from muster.errors import ExternalError
 from muster.folders import TAG_FILE
-from muster.run import PLAIN, Argument, Circumstances
+from tests.stand_in import Asked, StandIn
 
 WANTED = Wanted(("zstd",))
 DEB = b"a package"
 NAME = "zstd_1_amd64.deb"
 
 
-class Mirrored:
+class Mirrored(StandIn):
     """An apt-get that has one package, and does what a test tells it."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        super().__init__()
+        self.done: list[str] = []
         self.failures = 0
         self.data = DEB
 
-    def __call__(
-        self,
-        argv: Sequence[Argument],
-        *,
-        feed: str = "",
-        heard: Callable[[str], None] | None = None,
-        circumstances: Circumstances = PLAIN,
-    ) -> str:
-        words = [str(word) for word in argv]
-        if words[0] == "apt-config":
+    def answer(self, asked: Asked) -> str:
+        if asked.words[0] == "apt-config":
             return ""
-        if "--print-uris" in words:
+        if "--print-uris" in asked.words:
             return f"'http://a/{NAME}' {NAME} {len(DEB)} SHA256:{hashlib.sha256(DEB).hexdigest()}"
-        self.asked.append("update" if "update" in words else "download")
-        if "--download-only" in words:
+        self.done.append("update" if "update" in asked.words else "download")
+        if "--download-only" in asked.words:
             if self.failures:
                 self.failures -= 1
                 raise ExternalError("apt-get failed; it said last:\n    E: Failed to fetch http://a/x  404")
-            assert heard is not None
-            heard("dlstatus:1:50.0:Retrieving file 1 of 1")
-            config = Path((circumstances.env or {})["APT_CONFIG"])
+            assert asked.heard is not None
+            asked.heard("dlstatus:1:50.0:Retrieving file 1 of 1")
+            config = Path((asked.circumstances.env or {})["APT_CONFIG"])
             (config.parent.parent / "debs" / NAME).write_bytes(self.data)
         return ""
 
@@ -77,7 +69,7 @@ def test_a_package_is_fetched_once(shelf: Shelf, mirrored: Mirrored) -> None:
     assert (shelf.cache_root / TAG_FILE).exists(), "`muster cache` empties only what is marked as ours"
     assert told == [(4, 9), (9, 9)]
     assert fetch_packages(WANTED, shelf) == found
-    assert mirrored.asked == ["update", "download"]
+    assert mirrored.done == ["update", "download"]
 
 
 def test_a_damaged_package_is_fetched_again(shelf: Shelf, mirrored: Mirrored) -> None:
@@ -85,7 +77,7 @@ def test_a_damaged_package_is_fetched_again(shelf: Shelf, mirrored: Mirrored) ->
     shelf.path(found[0]).write_bytes(b"A package")
     fetch_packages(WANTED, shelf)
     assert shelf.path(found[0]).read_bytes() == DEB
-    assert mirrored.asked == ["update", "download", "download"]
+    assert mirrored.done == ["update", "download", "download"]
 
 
 def test_lists_of_yesterday_are_not_believed(shelf: Shelf, mirrored: Mirrored, tmp_path: Path) -> None:
@@ -94,7 +86,7 @@ def test_lists_of_yesterday_are_not_believed(shelf: Shelf, mirrored: Mirrored, t
     fetch_packages(
         WANTED, Shelf(tmp_path, Mirror("http://m.example/debian"), mirrored, clock=lambda: now + FRESH_S)
     )
-    assert mirrored.asked == ["update", "download", "update"]
+    assert mirrored.done == ["update", "download", "update"]
 
 
 def test_when_a_package_is_gone_the_lists_are_got_again(shelf: Shelf, mirrored: Mirrored) -> None:
@@ -102,7 +94,7 @@ def test_when_a_package_is_gone_the_lists_are_got_again(shelf: Shelf, mirrored: 
     shelf.path(found[0]).unlink()
     mirrored.failures = 1
     fetch_packages(WANTED, shelf)
-    assert mirrored.asked == ["update", "download", "download", "update", "download"]
+    assert mirrored.done == ["update", "download", "download", "update", "download"]
 
 
 def test_a_mirror_that_fails_says_to_go_on_later(shelf: Shelf, mirrored: Mirrored) -> None:

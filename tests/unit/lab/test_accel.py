@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,30 +12,22 @@ from muster.errors import ExternalError
 from muster.lab import accel
 from muster.lab.accel import Host, choose_accel, choose_qemu, find_obstacle, find_version
 from muster.lab.probe import PROBES, probe_argv
-from muster.run import PLAIN, Argument, Circumstances
 from muster.toolbox import Toolbox
+from tests.stand_in import Asked, StandIn
 
 HOST = Host("x86_64", "boot-1", has_device=True, may_use_device=True)
 QEMU = ["/usr/bin/qemu-system-x86_64"]
 
 
-class Told:
+class Told(StandIn):
     """A program that says what a test wants, or fails with it."""
 
     def __init__(self, said: str, *, fails: bool = False) -> None:
+        super().__init__()
         self.said = said
         self.fails = fails
-        self.asked: list[list[str]] = []
 
-    def __call__(
-        self,
-        argv: Sequence[Argument],
-        *,
-        feed: str = "",
-        heard: Callable[[str], None] | None = None,
-        circumstances: Circumstances = PLAIN,
-    ) -> str:
-        self.asked.append([str(word) for word in argv])
+    def answer(self, asked: Asked) -> str:
         if self.fails:
             raise ExternalError(self.said)
         return self.said
@@ -123,8 +114,12 @@ def test_else_that_of_the_toolbox(
     monkeypatch.setattr(accel, "find_program", lambda _name: own)
 
     class Both(Told):
-        def __call__(self, argv: Sequence[Argument], **more: object) -> str:
-            return "QEMU emulator version 7.2.1" if argv[0] == own else "QEMU emulator version 10.0.1"
+        def answer(self, asked: Asked) -> str:
+            return (
+                "QEMU emulator version 7.2.1"
+                if asked.words[0] == str(own)
+                else "QEMU emulator version 10.0.1"
+            )
 
     chosen = choose_qemu("x86_64", lambda: Toolbox(tmp_path), run=Both(""))
     assert chosen.version == (10, 0)

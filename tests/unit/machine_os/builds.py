@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from muster.debian.apt import Package
@@ -12,8 +11,8 @@ from muster.debian.mirror import Mirror
 from muster.debian.packages import Shelf
 from muster.machine_os.build import Build, Parts
 from muster.machine_os.recipe import Recipe, find_home, load_recipe
-from muster.run import PLAIN, Argument, Circumstances
 from muster.toolbox import Toolbox
+from tests.stand_in import StandIn
 
 PACKAGES = (
     Package("bash", "5.2", "amd64", "a" * 64, 100, "http://one.example.com/bash.deb"),
@@ -46,24 +45,6 @@ def make_toolbox(tree: Path, sha256: str = "c" * 64) -> Toolbox:
     return Toolbox(tree)
 
 
-class Recorder:
-    """Stands in for `run`, and remembers what it was asked for."""
-
-    def __init__(self) -> None:
-        self.calls: list[list[str]] = []
-
-    def __call__(
-        self,
-        argv: Sequence[Argument],
-        *,
-        feed: str = "",
-        heard: Callable[[str], None] | None = None,
-        circumstances: Circumstances = PLAIN,
-    ) -> str:
-        self.calls.append([str(each) for each in argv])
-        return ""
-
-
 def make_build(folder: Path) -> Build:
     return Build(
         recipe=recipe(),
@@ -74,5 +55,5 @@ def make_build(folder: Path) -> Build:
         work=folder,
         toolbox=make_toolbox(folder / "toolbox"),
         shelf=Shelf(folder, Mirror("http://m.example/debian")),
-        run=Recorder(),
+        run=StandIn(),
     )

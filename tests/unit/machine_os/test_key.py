@@ -19,6 +19,7 @@ from muster.machine_os.make import build_key
 from muster.machine_os.papers import render_manifest, write_papers
 from muster.machine_os.parts import choose_wheels, count_requirements, find_parts, package_files
 from muster.machine_os.recipe import find_home
+from tests.stand_in import StandIn
 from tests.unit.machine_os import builds
 
 RECIPE = builds.recipe()
@@ -102,7 +103,7 @@ def test_markers_are_no_packages() -> None:
 
 def test_a_missing_installer_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="coreos-installer is not built") as caught:
-        find_parts(RECIPE, tmp_path, None, run=builds.Recorder())
+        find_parts(RECIPE, tmp_path, None, run=StandIn())
     assert "bin/setup" in caught.value.hint
 
 

@@ -11,6 +11,7 @@ from muster.errors import ExternalError
 from muster.machine_os.grub import SECTOR, bios_code
 from muster.machine_os.needs import closure, parse_needs
 from muster.machine_os.root import choose_modules, expand, kernel_version, prune_modules, remove
+from tests.stand_in import StandIn
 from tests.unit.machine_os import builds
 
 NEEDS = parse_needs(
@@ -65,16 +66,16 @@ def test_pruning_leaves_what_was_chosen(tmp_path: Path) -> None:
     prune_modules(build)
     assert (base / kept).exists()
     assert not (base / gone).exists()
-    assert isinstance(build.run, builds.Recorder)
-    assert build.run.calls[-1][-2:] == ["depmod", "6.12"]
+    assert isinstance(build.run, StandIn)
+    assert build.run.asked[-1][-2:] == ["depmod", "6.12"]
 
 
 def test_programs_of_the_root_see_mounts_that_nobody_else_sees(tmp_path: Path) -> None:
     """A folder that is removed after a crash must not have the machine's /dev in it."""
     build = builds.make_build(tmp_path)
     build.inside("true")
-    assert isinstance(build.run, builds.Recorder)
-    assert build.run.calls[-1][:4] == ["unshare", "--mount", "--propagation", "private"]
+    assert isinstance(build.run, StandIn)
+    assert build.run.asked[-1][:4] == ["unshare", "--mount", "--propagation", "private"]
 
 
 def test_there_is_one_kernel(tmp_path: Path) -> None:
