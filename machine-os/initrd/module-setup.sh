@@ -13,7 +13,8 @@ installkernel() {
 }
 
 install() {
-    inst_multiple awk bash blkid cat chroot cp curl cut e2fsck find grep install journalctl ln losetup ls lsblk mkdir modprobe mount mv partx poweroff mkfs.ext4 rm rmdir sed sfdisk sgdisk sh sleep sort sync systemctl tr udevadm umount
+    inst_multiple awk bash blkid cat chroot cp curl grep install journalctl ln losetup lsblk mkdir mkfs.ext4 modprobe \
+        mount mv partx poweroff rm sed sfdisk sgdisk sh systemctl tr udevadm umount
     inst_simple /etc/mke2fs.conf
     inst_rules 60-cdrom_id.rules 60-persistent-storage.rules 64-md-raid-assembly.rules
     inst_simple "$moddir/udev-trigger.conf" "$systemdsystemunitdir/systemd-udev-trigger.service.d/muster.conf"
@@ -29,7 +30,7 @@ install() {
     ln -sf ../usr/lib/initrd-release "$initdir/etc/os-release"
     mkdir -p "$initdir"/{proc,sys,dev,run,tmp,sysroot,root,var,etc/coreos}
     grep -E '^(root|messagebus|systemd)' /etc/passwd >"$initdir/etc/passwd"
-    grep -E '^(root|tty|disk|cdrom|messagebus|systemd|kvm|render|input|lp|audio|video|dialout|kmem|sgx|clock)' /etc/group >"$initdir/etc/group"
+    cp /etc/group "$initdir/etc/group"
 
     # Ignition looks for the user's configuration below /usr, which systemd would keep from changing.
     mkdir -p "$initdir/etc/systemd/system.conf.d" "$initdir/usr/lib/ignition/base.d"
@@ -47,8 +48,8 @@ install() {
     inst_simple "$moddir/functions" /usr/lib/muster/functions
     inst_simple /usr/lib/systemd/system/emergency.target
     inst_simple "$moddir/emergency.service" "$systemdsystemunitdir/emergency.service"
-    local step
     inst_script "$moddir/muster-emergency" /usr/lib/muster/emergency
+    local step
     for step in prepare sysroot hand-over; do
         inst_script "$moddir/muster-$step" "/usr/lib/muster/$step"
         inst_simple "$moddir/muster-$step.service" "$systemdsystemunitdir/muster-$step.service"
