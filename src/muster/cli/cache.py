@@ -28,7 +28,7 @@ from muster.image.cache.stock import (
     verify_item,
 )
 from muster.image.cache.store import Cache
-from muster.image.units import parse_span, render_age, render_size
+from muster.units import parse_span, render_age, render_size
 
 _MANY: Final = {Kind.PACKAGE: "Debian packages", Kind.WHEEL: "Python packages"}
 """One line for all of them."""

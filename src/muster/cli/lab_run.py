@@ -20,7 +20,6 @@ from muster.cli.lab_up import Call, make, start_options
 from muster.cli.pace import Pace
 from muster.errors import ExitStatus, UserError
 from muster.frozen import dataclass
-from muster.image.units import parse_span, render_clock
 from muster.lab.capacity import expected_s
 from muster.lab.conditions import FORMS, Waiting, parse_conditions
 from muster.lab.evidence import default_place, keep_evidence
@@ -31,6 +30,7 @@ from muster.lab.recording import follow, load_events
 from muster.lab.store import Lab, labs_folder
 from muster.lab.story import Story, render_timeline
 from muster.lab.upkeep import take_down
+from muster.units import parse_span, render_clock
 
 F = TypeVar("F", bound=Callable[..., Any])
 

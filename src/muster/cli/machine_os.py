@@ -22,13 +22,13 @@ from muster.errors import cannot
 from muster.files import part_of
 from muster.folders import make_folder
 from muster.image.cache.places import find_cache_root
-from muster.image.units import render_clock, render_size
 from muster.machine_os.make import Means, make_machine_os
 from muster.machine_os.parts import find_parts
 from muster.machine_os.recipe import find_home, load_recipe
 from muster.machine_os.steps import ROOT, STEPS, Step
 from muster.run import run
 from muster.toolbox import open_toolbox
+from muster.units import render_clock, render_size
 
 _ALL: Final = (ROOT, *STEPS)
 

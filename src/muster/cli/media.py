@@ -16,12 +16,12 @@ from muster.image.audit import audit as find_secrets
 from muster.image.audit import hide
 from muster.image.checksum import SIGNATURE_SUFFIX, SUFFIX, parse_checksum
 from muster.image.ignition.merge import list_entries
-from muster.image.progress import by_total
 from muster.image.reading import Reading, read_medium, text_of
-from muster.image.signature import is_signed_by, load_public_key
-from muster.image.units import render_size
 from muster.image.verity import hash_leaves
+from muster.progress import by_total
 from muster.redact import printable
+from muster.signature import is_signed_by, load_public_key
+from muster.units import render_size
 
 _medium = click.argument("medium", metavar="ISO", type=click.Path(path_type=Path))
 

@@ -22,7 +22,7 @@ from typing import Final, TextIO
 
 from muster.cli import log
 from muster.frozen import dataclass
-from muster.image.units import render_clock, render_size
+from muster.units import render_clock, render_size
 
 _REDRAW_S: Final = 0.1
 _FIRST_S: Final = 0.5

@@ -26,11 +26,11 @@ from muster.image.product import (
     save_customized,
     save_stream,
 )
-from muster.image.progress import Progress
 from muster.image.pxe import find_boot_files, render_ipxe
 from muster.image.sbom import Component
 from muster.model.plan import Plan
 from muster.model.release import RPM_ARCHITECTURES
+from muster.progress import Progress
 
 ARTIFACTS: Final = "boot-artifacts"
 CONFIG_ISO: Final = "agentconfig.noarch.iso"

@@ -17,8 +17,8 @@ from muster.frozen import dataclass
 from muster.image.cache.hashes import stat_file
 from muster.image.cache.store import Cache
 from muster.image.iso.volume import check_volume
-from muster.image.progress import Progress
 from muster.image.source import Remote, Source, parse_source
+from muster.progress import Progress
 
 if TYPE_CHECKING:
     from muster.image.download.http import Fetch

@@ -13,8 +13,8 @@ from typing import Final
 from muster.errors import MediaError, UserError
 from muster.image.cache.store import Cache
 from muster.image.overlay import Pread
-from muster.image.progress import Progress, by_total
 from muster.image.verity import Leaves, hash_leaves
+from muster.progress import Progress, by_total
 
 SUFFIX: Final = ".fsverity"
 SIGNATURE_SUFFIX: Final = ".fsverity.sig"

@@ -7,8 +7,8 @@ from muster.image.coreos.customize import Customization, customize
 from muster.image.making import Making
 from muster.image.papers import Bill, paper_names, render_papers
 from muster.image.product import Source, base_component, check_target, digest_customized, save_customized
-from muster.image.progress import Progress
 from muster.image.sbom import Component
+from muster.progress import Progress
 
 
 def build_live_image(

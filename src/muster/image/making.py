@@ -23,9 +23,9 @@ from muster.image.draft import DRAFT_NAME
 from muster.image.kept import find_secrets, load_secrets
 from muster.image.manner import Manner
 from muster.image.secrets import SiteSecrets, check_spec, dump_secrets, make_secrets, renew_tokens
-from muster.image.signature import load_signing_key
 from muster.model.pki import KeySpec
 from muster.model.site import Site
+from muster.signature import load_signing_key
 
 _logger: Final = logging.getLogger(__name__)
 

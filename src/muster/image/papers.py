@@ -10,7 +10,7 @@ from muster.frozen import dataclass
 from muster.image.checksum import SIGNATURE_SUFFIX, SUFFIX, render_checksum
 from muster.image.manner import Manner
 from muster.image.sbom import Component, render_sbom
-from muster.image.signature import load_signing_key, sign
+from muster.signature import load_signing_key, sign
 
 SBOM_SUFFIX: Final = ".cdx.json"
 SHA256_SUFFIX: Final = ".sha256"

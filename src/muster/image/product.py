@@ -18,9 +18,9 @@ from muster.image.draft import Draft
 from muster.image.iso.volume import Volume
 from muster.image.overlay import Overlay, Pread
 from muster.image.papers import Digests
-from muster.image.progress import Progress, by_total
 from muster.image.sbom import Component
 from muster.image.verity import hash_leaves
+from muster.progress import Progress, by_total
 
 IMAGE_MODE: Final = 0o600
 """A medium holds secrets."""

@@ -15,7 +15,7 @@ from muster.redact import redact
 if TYPE_CHECKING:
     from muster.image.cache.store import Cache
     from muster.image.download.http import Fetch
-    from muster.image.progress import Progress
+    from muster.progress import Progress
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")

@@ -17,7 +17,7 @@ from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.image.keys import PrivateKey, public_pem
 from muster.image.secrets import KeyName, SiteSecrets
-from muster.image.units import parse_span
+from muster.units import parse_span
 
 VALID_FOR: Final = timedelta(days=7)
 _SIZE: Final = 32

@@ -10,8 +10,8 @@ from typing import Final
 
 from muster.errors import UserError
 from muster.frozen import dataclass
-from muster.image.units import render_size
 from muster.lab.plan import LabPlan
+from muster.units import render_size
 
 MIB: Final = 1 << 20
 _OVERHEAD_MIB: Final = {"tcg": 300, "kvm": 100}

@@ -14,7 +14,7 @@ import pytest
 from muster.image.base_image import BaseImage, obtain_base_image
 from muster.image.cache.store import Cache
 from muster.image.download.http import Timeouts, http_fetch
-from muster.image.progress import SILENT
+from muster.progress import SILENT
 from tests.component.image.isos import small_iso
 from tests.component.image.web import Web, start_web
 

@@ -15,7 +15,7 @@ from muster.image.base_image import obtain_base_image
 from muster.image.cache.records import PartRecord, save_record
 from muster.image.cache.store import Cache
 from muster.image.download.http import Timeouts, http_fetch
-from muster.image.progress import SILENT
+from muster.progress import SILENT
 from tests.component.image.conftest import ISO, SHA256, Obtain
 from tests.component.image.isos import small_iso
 from tests.component.image.web import Web

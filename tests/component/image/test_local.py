@@ -16,7 +16,7 @@ from muster.errors import ExternalError, MusterError, UserError
 from muster.image.base_image import BaseImage, obtain_base_image
 from muster.image.cache.store import Cache
 from muster.image.download.http import http_fetch
-from muster.image.progress import Advance
+from muster.progress import Advance
 from tests.component.image.conftest import ISO, SHA256, Obtain
 from tests.component.image.isos import small_iso
 from tests.component.image.web import Web

@@ -19,7 +19,7 @@ from muster.errors import ExternalError, UserError
 from muster.image.base_image import obtain_base_image
 from muster.image.cache.store import Cache
 from muster.image.download.http import Fetch, http_fetch
-from muster.image.progress import SILENT
+from muster.progress import SILENT
 from tests.component.image.conftest import ISO, SHA256, Obtain
 from tests.component.image.web import Web, start_web
 

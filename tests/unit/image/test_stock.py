@@ -24,8 +24,8 @@ from muster.image.cache.stock import (
     verify_item,
 )
 from muster.image.cache.store import Cache
-from muster.image.progress import SILENT
 from muster.lock import take_lock
+from muster.progress import SILENT
 
 DATA = b"an image"
 SHA256 = hashlib.sha256(DATA).hexdigest()

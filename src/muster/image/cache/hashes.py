@@ -12,7 +12,7 @@ from typing import Final
 
 from muster.errors import ExternalError, UserError, cannot
 from muster.frozen import dataclass
-from muster.image.progress import Progress
+from muster.progress import Progress
 
 CHUNK_BYTES: Final = 1 << 20
 _RACY: Final = timedelta(seconds=2)

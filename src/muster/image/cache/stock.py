@@ -23,8 +23,8 @@ from muster.image.cache.made import MANIFEST, Sort, find_locks, find_made, find_
 from muster.image.cache.places import cannot_keep
 from muster.image.cache.records import ImageRecord, PartRecord, UrlRecord, find_record, find_time
 from muster.image.cache.store import Cache
-from muster.image.progress import Progress
 from muster.lock import Lock, find_free_lock
+from muster.progress import Progress
 
 _IN_FLIGHT: Final = timedelta(hours=1)
 """How long a temporary name may belong to somebody who is just writing it."""

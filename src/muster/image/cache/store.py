@@ -28,9 +28,9 @@ from muster.image.cache.records import (
     render_time,
     save_record,
 )
-from muster.image.progress import Progress
-from muster.image.units import render_size
 from muster.lock import Lock, take_lock
+from muster.progress import Progress
+from muster.units import render_size
 
 _logger: Final = logging.getLogger(__name__)
 _WAY_OUT: Final = "name a writable directory with --cache-dir or MUSTER_CACHE"

@@ -19,7 +19,7 @@ from muster.image.cache.hashes import CHUNK_BYTES
 from muster.image.cache.places import cannot_keep
 from muster.image.cache.records import PartRecord, find_record, save_record
 from muster.image.download.unpack import HEAD_BYTES, Unpacker, find_unpacker
-from muster.image.progress import Progress
+from muster.progress import Progress
 
 SUFFIXES: Final = (".part", ".json", ".unpacked")
 

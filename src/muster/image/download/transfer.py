@@ -15,8 +15,8 @@ from muster.image.cache.records import PartRecord
 from muster.image.download.http import Fetch, Reply
 from muster.image.download.part import Arrived, Part
 from muster.image.download.trouble import Unreachable, refuse_status
-from muster.image.progress import Progress
-from muster.image.units import render_size
+from muster.progress import Progress
+from muster.units import render_size
 
 _logger: Final = logging.getLogger(__name__)
 _RANGE: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")

@@ -10,10 +10,10 @@ from muster.image.coreos.customize import Customization
 from muster.image.live_image import build_live_image
 from muster.image.making import Making
 from muster.image.product import Source
-from muster.image.progress import Progress
 from muster.image.sbom import Component
 from muster.model.image_based_plan import InstallationPlan
 from muster.model.release import RPM_ARCHITECTURES
+from muster.progress import Progress
 
 ISO_NAME: Final = "rhcos-ibi.iso"
 

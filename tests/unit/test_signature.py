@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from muster.errors import UserError
-from muster.image.signature import PrivateKey, is_signed_by, load_public_key, load_signing_key, sign
+from muster.signature import PrivateKey, is_signed_by, load_public_key, load_signing_key, sign
 
 KEYS = [
     ec.generate_private_key(ec.SECP256R1()),

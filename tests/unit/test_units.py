@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from muster.errors import UserError
-from muster.image.units import parse_span, render_age, render_clock, render_size
+from muster.units import parse_span, render_age, render_clock, render_size
 
 
 @pytest.mark.parametrize(
