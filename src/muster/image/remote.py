@@ -13,10 +13,11 @@ from muster.image.cache.records import ImageRecord, UrlRecord, render_time
 from muster.image.cache.store import Cache
 from muster.image.download.part import Arrived, Part
 from muster.image.download.transfer import Target, Tools, download
-from muster.image.download.trouble import Damaged, Unreachable, refuse_status
+from muster.image.download.trouble import refuse_status
 from muster.image.iso.volume import check_volume
 from muster.image.source import Remote, Source
 from muster.lock import Lock
+from muster.release.oci.trouble import Damaged, Unreachable
 
 _logger: Final = logging.getLogger(__name__)
 

@@ -15,7 +15,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from muster import __version__
 from muster.frozen import dataclass
-from muster.image.download.trouble import Unreachable, describe_trouble, redirected_wrongly
+from muster.image.download.trouble import describe_trouble, redirected_wrongly
+from muster.release.oci.trouble import Unreachable
 
 if TYPE_CHECKING:
     from urllib.request import OpenerDirector, Request

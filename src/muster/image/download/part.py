@@ -18,8 +18,8 @@ from muster.frozen import dataclass
 from muster.image.cache.hashes import CHUNK_BYTES
 from muster.image.cache.places import cannot_keep
 from muster.image.cache.records import PartRecord, find_record, save_record
-from muster.image.download.unpack import HEAD_BYTES, Unpacker, find_unpacker
 from muster.progress import Progress
+from muster.release.unpack import HEAD_BYTES, Unpacker, find_unpacker
 
 SUFFIXES: Final = (".part", ".json", ".unpacked")
 

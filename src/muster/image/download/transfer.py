@@ -14,8 +14,9 @@ from muster.image.cache.hashes import CHUNK_BYTES
 from muster.image.cache.records import PartRecord
 from muster.image.download.http import Fetch, Reply
 from muster.image.download.part import Arrived, Part
-from muster.image.download.trouble import Unreachable, refuse_status
+from muster.image.download.trouble import refuse_status
 from muster.progress import Progress
+from muster.release.oci.trouble import Unreachable
 from muster.units import render_size
 
 _logger: Final = logging.getLogger(__name__)

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unpacking gzip and xz while they arrive, in bounded memory. The first bytes tell what a file is."""
+"""Unpacking gzip, xz and zstd while they arrive, in bounded memory. The first bytes tell what a file is."""
 
 from __future__ import annotations
 
+import sys
 import zlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
 
-from muster.image.download.trouble import Damaged
-
-if TYPE_CHECKING:
-    import lzma
+from muster.release.oci.trouble import Damaged
 
 HEAD_BYTES: Final = 6
 """As many bytes as it takes to know what a file is; they may arrive one by one."""
 _GZIP: Final = b"\x1f\x8b\x08"
 _XZ: Final = b"\xfd7zXZ\x00"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE: Final = b"\x2a\x4d\x18"
+"""What a frame of zstd begins with that is none of its content, behind one more byte."""
 _PIECE_BYTES: Final = 4 << 20
 """A megabyte of packed zeros is a gigabyte of zeros, so what comes out is taken in pieces."""
 _MEMORY_BYTES: Final = 512 << 20
@@ -38,7 +39,9 @@ def find_unpacker(head: bytes, shown: str) -> Unpacker | None:
     if head.startswith(_GZIP):
         return _Gzip(shown)
     if head.startswith(_XZ):
-        return _Xz(shown)
+        return _xz(shown)
+    if head.startswith(_ZSTD) or head[1:].startswith(_SKIPPABLE):
+        return _zstd(shown)
     return None
 
 
@@ -75,25 +78,32 @@ class _Gzip:
             raise _damaged(self._shown, "gzip", "it ends too early")
 
 
-class _Xz:
-    """Xz, also several streams one after another with padding between them."""
+class _Decompressor(Protocol):
+    """What the standard library has for xz and zstd alike."""
 
-    def __init__(self, shown: str) -> None:
-        self._shown = shown
-        self._stream = self._new()
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
-    def _new(self) -> lzma.LZMADecompressor:
-        import lzma
 
-        return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_MEMORY_BYTES)
+class _Streams:
+    """Xz or zstd, also several streams one after another with padding between them."""
+
+    def __init__(
+        self, shown: str, form: str, new: Callable[[], _Decompressor], error: type[Exception]
+    ) -> None:
+        self._shown, self._form, self._new, self._error = shown, form, new, error
+        self._stream = new()
 
     def unpack(self, data: bytes) -> Iterator[bytes]:
-        import lzma
-
         try:
             yield from self._pieces(data)
-        except lzma.LZMAError as error:
-            raise _damaged(self._shown, "xz", str(error)) from error
+        except self._error as error:
+            raise _damaged(self._shown, self._form, str(error)) from error
 
     def _pieces(self, data: bytes) -> Iterator[bytes]:
         while data:
@@ -111,7 +121,25 @@ class _Xz:
 
     def finish(self) -> None:
         if not self._stream.eof:
-            raise _damaged(self._shown, "xz", "it ends too early")
+            raise _damaged(self._shown, self._form, "it ends too early")
+
+
+def _xz(shown: str) -> _Streams:
+    import lzma
+
+    def new() -> _Decompressor:
+        return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_MEMORY_BYTES)
+
+    return _Streams(shown, "xz", new, lzma.LZMAError)
+
+
+def _zstd(shown: str) -> _Streams:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    return _Streams(shown, "zstd", zstd.ZstdDecompressor, zstd.ZstdError)
 
 
 def _damaged(shown: str, form: str, reason: str) -> Damaged:

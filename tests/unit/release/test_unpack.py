@@ -6,14 +6,26 @@ from __future__ import annotations
 import gzip
 import lzma
 import random
+import sys
 from collections.abc import Callable
 
 import pytest
 
-from muster.image.download.trouble import Damaged
-from muster.image.download.unpack import find_unpacker
+from muster.release.oci.trouble import Damaged
+from muster.release.unpack import find_unpacker
 
-PACKERS = [gzip.compress, lzma.compress]
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+
+def pack_zstd(data: bytes) -> bytes:
+    """With a checksum, which zstd leaves out unless told; a layer has its digest instead."""
+    return zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1})
+
+
+PACKERS = [gzip.compress, lzma.compress, pack_zstd]
 CONTENT = random.Random(3).randbytes(5000) + bytes(9 << 20) + random.Random(4).randbytes(5000)
 
 
@@ -52,7 +64,7 @@ def test_damage(pack: Callable[[bytes], bytes], damage: str) -> None:
         packed[len(packed) // 2] ^= 0xFF
     else:
         packed += b"garbage behind it"
-    with pytest.raises(Damaged, match=r"x cannot be unpacked as (gzip|xz)"):
+    with pytest.raises(Damaged, match=r"x cannot be unpacked as (gzip|xz|zstd)"):
         unpack(bytes(packed), 4096)
 
 
