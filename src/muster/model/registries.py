@@ -95,6 +95,22 @@ class RegistriesConf:
         )
         return tuple(source for source in sources if not self._blocks(source.image))
 
+    def find_source(self, image: str) -> PullSource | None:
+        """Where an image is if no mirror has it; None when that place is blocked."""
+        registry = self.find_registry(image)
+        if registry is None:
+            return PullSource(image)
+        place = _moved(image, registry.scope, registry.location) if registry.location else image
+        return None if registry.blocked or self._blocks(place) else PullSource(place, registry.insecure)
+
+    def is_insecure(self, image: str) -> bool:
+        """Whether an image's own place need not prove who it is: as a registry, or as somebody's mirror."""
+        registry = self.find_registry(image)
+        mirrors = (mirror for each in self.registries for mirror in each.mirrors if mirror.insecure)
+        return bool(registry and registry.insecure) or any(
+            _matched(image, mirror.location.rstrip("/")) for mirror in mirrors
+        )
+
     def _blocks(self, image: str) -> bool:
         registry = self.find_registry(image)
         return registry is not None and registry.blocked

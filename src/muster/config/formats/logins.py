@@ -17,6 +17,7 @@ _FILE_NAME: Final = re.compile(r"(?:file:|[~.]{0,2}/)\S+\Z|\S+\.(?:json|txt)\Z")
 _PLACEHOLDER: Final = re.compile(
     r"[<{\[(]?\s*(?:your|my|insert|replace|add|paste|todo|\.\.\.|x{3,})", re.IGNORECASE
 )
+_SCHEME: Final = re.compile(r"\Ahttps?://")
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,33 @@ class Fault:
 
 def registries_of(text: str) -> tuple[str, ...] | None:
     """The registries that a pull secret has logins of; None when it cannot be read."""
-    auths = _auths(_parsed(text))
+    auths = logins_of(text)
     return tuple(auths) if auths is not None else None
 
 
 def has_login(registries: tuple[str, ...], repository: str) -> bool:
     """Whether one of the logins is used for a repository."""
-    return any(covers(_plain(registry), repository) for registry in registries)
+    return any(covers(scope_of(registry), repository) for registry in registries)
+
+
+def scope_of(registry: str) -> str:
+    """What a login is for: a registry, or repositories there. Of the URLs of old tools the host counts."""
+    plain = _SCHEME.sub("", registry)
+    return plain.rstrip("/") if plain == registry else plain.partition("/")[0]
+
+
+def logins_of(text: str) -> dict[str, Any] | None:
+    """The logins of a pull secret as they stand there; None when it cannot be read."""
+    return _auths(_parsed(text))
+
+
+def read_login(auth: Any) -> tuple[str, str] | None:
+    """The user and the password of a login; None when it is not one."""
+    try:
+        user, colon, password = base64.b64decode(auth, validate=True).partition(b":")
+        return (user.decode(), password.decode().strip("\0")) if colon else None
+    except (ValueError, TypeError):
+        return None
 
 
 def find_faults(text: str) -> Iterator[Fault]:
@@ -111,30 +132,18 @@ def _auths_hint(data: Mapping[str, Any]) -> str:
 
 def _login_faults(registry: str, login: Any) -> Iterator[Fault]:
     shown = _shown(registry)
-    if registry_fault(_plain(registry).partition("/")[0]):
+    if registry_fault(scope_of(registry).partition("/")[0]):
         yield Fault("pull-secret-registry", {"registry": shown})
         return
     if not isinstance(login, dict) or not ("auth" in login or "credsStore" in login):
         named = isinstance(login, dict) and "username" in login and "password" in login
         hint = "; username and password alone are not read" if named else ""
         yield Fault("pull-secret-no-login", {"registry": shown, "hint": hint})
-    elif "auth" in login and not _is_login(login["auth"]):
+    elif "auth" in login and read_login(login["auth"]) is None:
         yield Fault("pull-secret-bad-login", {"registry": shown})
-
-
-def _plain(registry: str) -> str:
-    """A registry without the scheme that old tools wrote in front of it."""
-    return re.sub(r"\Ahttps?://", "", registry).rstrip("/")
 
 
 def _shown(registry: str) -> str:
     """A registry's name as it may be shown: what stands before an @ could be a login."""
     name = registry.rpartition("@")[2]
     return repr(name if len(name) <= 80 else f"{name[:77]}...")
-
-
-def _is_login(auth: Any) -> bool:
-    try:
-        return b":" in base64.b64decode(auth, validate=True)
-    except (ValueError, TypeError):
-        return False

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import os
 import ssl
 import urllib.request
@@ -14,7 +13,8 @@ from functools import partial
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from muster.errors import UserError
+from muster.release.oci.proxies import is_direct
+from muster.release.oci.trust import build_context
 
 
 def build_opener(authorities: Sequence[str], read_s: float) -> urllib.request.OpenerDirector:
@@ -31,38 +31,6 @@ def build_opener(authorities: Sequence[str], read_s: float) -> urllib.request.Op
     ):
         opener.add_handler(handler)
     return opener
-
-
-def build_context(authorities: Sequence[str]) -> ssl.SSLContext:
-    """How TLS is spoken: verified, always."""
-    context = ssl.create_default_context()
-    for text in authorities:
-        try:
-            context.load_verify_locations(cadata=text)
-        except (ssl.SSLError, ValueError) as error:
-            raise UserError(
-                "the extra trust bundle has no certificate that can be read",
-                hint="it has to be text in PEM form: -----BEGIN CERTIFICATE-----",
-            ) from error
-    return context
-
-
-def is_direct(host: str, no_proxy: str) -> bool:
-    """Whether NO_PROXY names a host: itself, a domain above it, a network that its address is in, or all."""
-    name = host.lower().strip("[]").rstrip(".")
-    return any(_names(entry.strip().lower(), name) for entry in no_proxy.split(","))
-
-
-def _names(entry: str, name: str) -> bool:
-    if entry == "*":
-        return True
-    if not entry:
-        return False
-    try:
-        return ipaddress.ip_address(name) in ipaddress.ip_network(entry.strip("[]"), strict=False)
-    except ValueError:
-        domain = entry.partition(":")[0].removeprefix("*").strip(".")
-        return bool(domain) and (name == domain or name.endswith(f".{domain}"))
 
 
 class _Proxies(urllib.request.ProxyHandler):
