@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from muster.image.cache.records import PartRecord
-from muster.image.download.handlers import is_direct
 from muster.image.download.trouble import refuse_status
+from muster.release.oci.proxies import is_direct
 
 
 @pytest.mark.parametrize(

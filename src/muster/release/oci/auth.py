@@ -164,8 +164,9 @@ def parse_token(body: Any) -> tuple[str, float]:
     if not isinstance(token, str) or not _SENDABLE.fullmatch(token):
         return "", 0
     life = body.get("expires_in")
-    good = isinstance(life, (int, float)) and not isinstance(life, bool) and 0 < life < 1e9
-    return token, float(life) if good else _SHORTEST_LIFE_S
+    if not isinstance(life, (int, float)) or isinstance(life, bool) or not 0 < life < 1e9:
+        life = _SHORTEST_LIFE_S
+    return token, float(life)
 
 
 def _token_call(access: Access, challenge: Challenge, login: Login | None) -> Call:

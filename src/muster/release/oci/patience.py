@@ -29,7 +29,7 @@ class Patience:
 
     def pause_s(self, idle: int, asked_s: float) -> float:
         """How long to wait after so many idle tries in a row; longer by what the server asks for."""
-        longest = min(self.longest_s, self.first_s * 2 ** max(0, idle - 1))
+        longest = min(self.longest_s, self.first_s * 2.0 ** max(0, idle - 1))
         return asked_s + longest * (1 + self.random()) / 2
 
     async def wait(self, error: Unreachable, idle: int) -> None:

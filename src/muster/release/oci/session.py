@@ -12,7 +12,7 @@ from typing import Final
 from muster.frozen import dataclass
 from muster.release.oci.auth import Access, Gate
 from muster.release.oci.logins import Logins
-from muster.release.oci.transport import Body, Call, Reply, Transport
+from muster.release.oci.transport import Body, Call, Reply, Transport, is_same_server
 from muster.release.oci.trouble import Unreachable, refuse_status
 
 ERROR_BYTES: Final = 16 << 10
@@ -42,29 +42,28 @@ class Session:
     @asynccontextmanager
     async def ask(self, access: Access, ask: Ask) -> AsyncIterator[Reply]:
         """Ask a registry; every answer is given but that we are not let in, which is raised."""
-        call, own = await self._call(access, ask)
+        address = await self.address(access)
+        url = ask.target if "://" in ask.target else address + ask.target
+        call = Call(ask.method, url, ask.headers, ask.body, access.insecure)
+        if not is_same_server(url, address):
+            async with self._transport.request(call) as reply:
+                yield reply
+            return
         sent = await self._gate.header(access)
-        async with self._transport.request(_with_login(call, sent) if own else call) as reply:
-            if reply.status != 401 or not own:
+        async with self._transport.request(_with_login(call, sent)) as reply:
+            if reply.status != 401 or not is_same_server(reply.url, address):
                 yield reply
                 return
             challenges = reply.challenges
         header = await self._gate.answer(access, challenges, sent)
-        async with self._transport.request(_with_login(call, header) if own else call) as reply:
-            if reply.status == 401:
+        async with self._transport.request(_with_login(call, header)) as reply:
+            if reply.status == 401 and is_same_server(reply.url, address):
                 raise self._gate.refusal(access)
             yield reply
 
     async def address(self, access: Access) -> str:
         """The URL where a registry's API begins."""
         return f"{await self._scheme(access)}://{access.registry}/v2/"
-
-    async def _call(self, access: Access, ask: Ask) -> tuple[Call, bool]:
-        """What is asked, and whether of the registry itself: another server gets no login."""
-        address = await self.address(access)
-        url = ask.target if "://" in ask.target else address + ask.target
-        own = url.startswith(address.removesuffix("v2/"))
-        return Call(ask.method, url, ask.headers, ask.body, access.insecure), own
 
     async def _scheme(self, access: Access) -> str:
         """HTTPS; where nobody has to prove anything, HTTP if only that answers."""

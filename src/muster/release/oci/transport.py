@@ -233,6 +233,11 @@ def redirected(call: Call, location: str) -> Call:
     return replace(call, url=str(there), headers=headers)
 
 
+def is_same_server(one: str, other: str) -> bool:
+    """Whether two URLs are of the same server; another one that it names gets no login."""
+    return _parse_url(one).origin() == _parse_url(other).origin()
+
+
 def _parse_url(text: str) -> URL:
     """A URL as it stands: what is signed may not be written in another way."""
     try:
