@@ -55,7 +55,7 @@ async def stream_blob(
                     yield chunk
         except Unreachable as error:
             ranges = ranges and not isinstance(error, WrongPart)
-            idle = 1 if at > before else idle + 1
+            idle = 0 if at > before else idle + 1
             await patience.wait(_about(wanted, error), idle)
     raise Unreachable(
         f"{wanted.shown}: the connection broke {_MOST_BREAKS} times",

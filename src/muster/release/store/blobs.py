@@ -7,7 +7,7 @@ import contextlib
 import errno
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -72,7 +72,9 @@ class Blobs:
         return digest
 
     @contextlib.contextmanager
-    def receive(self, digest: Digest, size_bytes: int) -> Iterator[Incoming]:
+    def receive(
+        self, digest: Digest, size_bytes: int, *, on_wait: Callable[[str], None] = lambda _holder: None
+    ) -> Iterator[Incoming]:
         """Take a blob in, piece by piece. What came before an interruption stays, and is gone on with.
 
         Two who bring the same blob take turns; the second finds it here (`is_here`).
@@ -80,7 +82,7 @@ class Blobs:
         part = self._partial / hex_of(digest)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            lock = take_lock(part.with_suffix(".lock"), on_wait=lambda _holder: None)
+            lock = take_lock(part.with_suffix(".lock"), on_wait=on_wait)
         except OSError as error:
             raise cannot("write to", self.root, error) from error
         try:
