@@ -81,6 +81,8 @@ class RoughRegistry:
     def __init__(self) -> None:
         self.faults = Faults()
         self.blobs: dict[str, bytes] = {}
+        self.owners: set[tuple[str, str]] = set()
+        """Which repository has which blob, as far as somebody asks before pushing."""
         self.manifests: dict[tuple[str, str], tuple[str, bytes]] = {}
         self.asked: list[Asked] = []
         self.served: Counter[str] = Counter()
@@ -89,7 +91,9 @@ class RoughRegistry:
         self.page = 1000
         self.host = ""
         self.scheme = "http"
-        self.stalled = asyncio.Event()
+        self.alarm_at = 0
+        self.alarm = asyncio.Event()
+        """Set when so many bytes of blobs were served."""
         self._uploads = 0
 
     @property
@@ -103,8 +107,16 @@ class RoughRegistry:
         return [asked.path for asked in self.asked if asked.method == method]
 
     def forget(self) -> None:
+        """What happened until now does not count."""
         self.asked.clear()
         self.served.clear()
+        self.pushed.clear()
+
+    def lose(self) -> None:
+        """Nothing is here any more."""
+        self.blobs.clear()
+        self.owners.clear()
+        self.manifests.clear()
 
     def add_blob(self, data: bytes, media_type: str = OCI_LAYER) -> Descriptor:
         digest = digest_of(data)
@@ -126,6 +138,7 @@ class RoughRegistry:
         return self.add_manifest(repository, tag, render_index(entries))
 
     def add_manifest(self, repository: str, tag: str, manifest: Manifest) -> Manifest:
+        self.owners |= {(repository, blob.digest) for blob in manifest.blobs}
         for wanted in (tag, manifest.digest):
             if wanted:
                 self.manifests[repository, wanted] = (manifest.media_type, manifest.data)
@@ -151,6 +164,8 @@ class RoughRegistry:
                 await self._put_manifest(request, *match.groups()) if put else self._manifest(*match.groups())
             )
         if match := re.fullmatch(r"(.+)/blobs/(sha256:[0-9a-f]{64})", path):
+            if request.method == "HEAD":
+                return web.Response(status=200 if match.groups() in self.owners else 404)
             return await self._blob(request, match[2])
         if match := re.fullmatch(r"(.+)/blobs/uploads/(\d*)", path):
             return await self._upload(request, match[1])
@@ -194,8 +209,6 @@ class RoughRegistry:
 
     async def _blob(self, request: web.BaseRequest, digest: str) -> web.StreamResponse:
         faults = self.faults
-        if request.method == "HEAD":
-            return web.Response(status=200 if digest in self.blobs else 404)
         if faults.elsewhere and not request.path.startswith("/elsewhere/"):
             return web.Response(
                 status=307, headers={"Location": f"{faults.elsewhere}/elsewhere/{digest}?a=b%2Fc"}
@@ -227,30 +240,33 @@ class RoughRegistry:
             piece = body[at : min(at + PIECE, *limits, len(body))]
             await response.write(piece)
             self.served[digest] += len(piece)
+            if self.served.total() >= self.alarm_at:
+                self.alarm.set()
         while digest in self.faults.endless:
             await response.write(bytes(PIECE))
             self.served[digest] += PIECE
         if stall is not None:
-            self.stalled.set()
             await asyncio.sleep(3600)
         if cut is not None and cut < len(body):
             assert request.transport is not None
             request.transport.abort()
 
     async def _upload(self, request: web.BaseRequest, repository: str) -> web.Response:
-        mount = request.query.get("mount")
-        if mount in self.blobs and not self.faults.refuses_mounts:
+        mount, origin = request.query.get("mount", ""), request.query.get("from", "")
+        if (origin, mount) in self.owners and not self.faults.refuses_mounts:
+            self.owners.add((repository, mount))
             return web.Response(status=201)
         if request.method == "POST":
             self._uploads += 1
             place = self.faults.location or f"/v2/{repository}/blobs/uploads/"
             return web.Response(status=202, headers={"Location": f"{place}{self._uploads}?state=a"})
-        data = await request.read()
+        data = b"".join([chunk async for chunk in request.content.iter_any()])
         digest = request.query["digest"]
         self.pushed[digest] += len(data)
         if digest_of(data) != digest:
             return web.json_response({"errors": [{"code": "DIGEST_INVALID"}]}, status=400)
         self.blobs[digest] = data
+        self.owners.add((repository, digest))
         return web.Response(status=201)
 
     async def _put_manifest(self, request: web.BaseRequest, repository: str, wanted: str) -> web.Response:
