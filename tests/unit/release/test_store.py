@@ -3,37 +3,24 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import pytest
 
 from muster.errors import ExternalError, MediaError, UserError
-from muster.release.oci.digest import Digest, digest_of
-from muster.release.oci.manifest import OCI_CONFIG, OCI_LAYER, Descriptor, Manifest, render_manifest
+from muster.release.oci.digest import digest_of
 from muster.release.store.store import Store, create_store, open_store
+from tests.stores import NAME, make_store, noise, put_image, take_in
 
 DATA = b"some content" * 1000
+REF = "org.opencontainers.image.ref.name"
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return create_store(tmp_path / "store")
-
-
-def take_in(store: Store, data: bytes, digest: Digest | None = None, size: int | None = None) -> None:
-    with store.blobs.receive(digest or digest_of(data), len(data) if size is None else size) as incoming:
-        incoming.write(data)
-        incoming.finish()
-
-
-def put_image(store: Store, layer: bytes = DATA) -> Manifest:
-    config = store.blobs.put(b"{}")
-    take_in(store, layer)
-    manifest = render_manifest(
-        Descriptor(OCI_CONFIG, config, 2), [Descriptor(OCI_LAYER, digest_of(layer), len(layer))]
-    )
-    store.blobs.put(manifest.data)
-    return manifest
 
 
 def test_a_blob_has_its_digest_for_a_name(store: Store) -> None:
@@ -90,7 +77,7 @@ def test_damage_is_seen(store: Store) -> None:
 
 
 def test_names_lead_to_images(store: Store) -> None:
-    manifest = put_image(store)
+    manifest = put_image(store, [DATA])
     store.name({"registry.example.com/a/b:v1": manifest.descriptor})
     contents = open_store(store.root).contents()
     assert contents.find("a/b", "v1") == manifest.descriptor
@@ -106,7 +93,7 @@ def test_names_lead_to_images(store: Store) -> None:
 
 def test_the_index_is_the_same_whatever_the_order(store: Store, tmp_path: Path) -> None:
     other = create_store(tmp_path / "other")
-    images = {f"r.example.com/{name}:1": put_image(store, name.encode()).descriptor for name in "ab"}
+    images = {f"r.example.com/{name}:1": put_image(store, [name.encode()]).descriptor for name in "ab"}
     store.name(images)
     for name, image in reversed(images.items()):
         other.name({name: image})
@@ -130,3 +117,84 @@ def test_a_damaged_store_is_told(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "oci-layout").write_bytes(text)
     with pytest.raises((MediaError, UserError)):
         open_store(tmp_path)
+
+
+def test_a_blob_of_the_wrong_size_is_taken_again(store: Store) -> None:
+    take_in(store, DATA)
+    store.blobs.path(digest_of(DATA)).write_bytes(DATA[:100])
+    take_in(store, DATA)
+    small = store.blobs.put(b"small")
+    store.blobs.path(small).write_bytes(b"")
+    store.blobs.put(b"small")
+    assert store.blobs.read(digest_of(DATA), len(DATA)) == DATA
+    assert store.blobs.read(small, 5) == b"small"
+
+
+def test_a_large_blob_is_hashed_while_it_is_written(store: Store) -> None:
+    data = noise(1, 9 << 20)
+    with store.blobs.receive(digest_of(data), len(data)) as incoming:
+        buffer = bytearray(1 << 20)
+        for start in range(0, len(data), len(buffer)):
+            buffer[:] = data[start : start + len(buffer)]
+            incoming.write(memoryview(buffer))
+        incoming.finish()
+    assert store.blobs.path(digest_of(data)).read_bytes() == data
+
+
+def test_a_pipe_is_no_blob(store: Store) -> None:
+    digest = digest_of(b"pipe")
+    take_in(store, b"other")
+    os.mkfifo(store.blobs.path(digest))
+    with pytest.raises(MediaError, match="is not a file"):
+        store.blobs.read(digest, 10)
+
+
+def test_what_interrupted_transfers_left_is_removed(store: Store) -> None:
+    with store.blobs.receive(digest_of(DATA), len(DATA)) as incoming:
+        incoming.write(DATA[:5000])
+    with store.blobs.receive(digest_of(b"x"), 9) as incoming:
+        incoming.write(b"12345")
+        assert store.blobs.remove_partial() >= 5000
+        incoming.write(b"6789")
+        assert store.blobs.partial()
+    assert store.blobs.remove_partial() >= 9
+    assert not (store.root / "partial").exists()
+
+
+def test_names_are_those_of_images(store: Store) -> None:
+    with pytest.raises(UserError, match="does not name an image"):
+        store.name({"latest": put_image(store, [DATA]).descriptor})
+
+
+def test_what_other_tools_wrote_into_the_index_stays(store: Store) -> None:
+    """Entries without a name, and with a name that is none of ours."""
+    first, second = put_image(store, [b"a"]).descriptor, put_image(store, [b"b"]).descriptor
+    entries = [{**first.render()}, {**second.render(), "annotations": {REF: "latest"}}]
+    index = {"schemaVersion": 2, "manifests": entries}
+    (store.root / "index.json").write_text(json.dumps(index))
+    store.name({NAME: put_image(store, [b"c"]).descriptor})
+    contents = store.contents()
+    assert contents.nameless == (first,)
+    assert set(contents.images) == {"latest", NAME}
+    assert [reference.repository for reference, _ in contents.references()] == ["app/web"]
+
+
+@pytest.mark.parametrize("left", ["index.json", ".index.json.0123abcd.part", ".index.lock"])
+def test_an_interrupted_creation_is_gone_on_with(tmp_path: Path, left: str) -> None:
+    create_store(tmp_path / "done")
+    place = tmp_path / "store"
+    place.mkdir()
+    data = (tmp_path / "done" / "index.json").read_bytes() if left == "index.json" else b""
+    (place / left).write_bytes(data)
+    assert not create_store(place).contents().images
+
+
+def test_an_index_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "index.json").write_text("{}")
+    with pytest.raises(UserError, match="not empty"):
+        create_store(tmp_path)
+
+
+def test_creating_a_store_that_is_there_changes_nothing(tmp_path: Path) -> None:
+    make_store(tmp_path)
+    assert NAME in create_store(tmp_path).contents().images

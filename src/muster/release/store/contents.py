@@ -7,11 +7,11 @@ From each name a chain of digests leads to every byte, so that who trusts the in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from muster.errors import MediaError, MusterError
+from muster.errors import MediaError, MusterError, UserError
 from muster.frozen import dataclass
 from muster.release.oci.digest import Digest
 from muster.release.oci.manifest import Descriptor, parse_manifest, render_index
@@ -25,6 +25,8 @@ class Contents:
     """Images by name; the same image may have several."""
 
     images: Mapping[str, Descriptor]
+    nameless: tuple[Descriptor, ...] = ()
+    """What other tools put there without a name; it is kept, and nobody finds it."""
 
     def find(self, repository: str, wanted: str) -> Descriptor | None:
         """The image that has a tag or digest in a repository, whatever registry it came from."""
@@ -34,29 +36,46 @@ class Contents:
         return None
 
     def references(self) -> tuple[tuple[Reference, Descriptor], ...]:
-        return tuple((parse_reference(name), image) for name, image in self.images.items())
+        """The images by the parts of their names; what another tool gave a name that is none is left out."""
+        return tuple(self._references())
+
+    def _references(self) -> Iterator[tuple[Reference, Descriptor]]:
+        for name, image in self.images.items():
+            try:
+                yield parse_reference(name), image
+            except UserError:
+                continue
 
     @property
-    def roots(self) -> frozenset[Digest]:
-        """The manifests that are named; what cannot be reached from one of them is nobody's."""
-        return frozenset(image.digest for image in self.images.values())
+    def roots(self) -> tuple[tuple[str, Descriptor], ...]:
+        """All images, those without a name by their digest; what no way leads to from them is nobody's."""
+        return (*self.images.items(), *((image.digest, image) for image in self.nameless))
 
 
 def parse_contents(data: bytes, origin: str) -> Contents:
-    """Read index.json; entries without a name are those of nobody, and left out."""
+    """Read index.json."""
     try:
         index = parse_manifest(data, origin)
     except MusterError as error:
         raise MediaError(f"{origin} is damaged: {error.message}", hint="make the store again") from error
     return Contents(
-        {entry.annotations[NAME]: _bare(entry) for entry in index.manifests if entry.annotations.get(NAME)}
+        {entry.annotations[NAME]: _bare(entry) for entry in index.manifests if entry.annotations.get(NAME)},
+        tuple(entry for entry in index.manifests if not entry.annotations.get(NAME)),
     )
 
 
-def render_contents(images: Iterable[tuple[str, Descriptor]]) -> bytes:
+def render_contents(images: Iterable[tuple[str, Descriptor]], nameless: Iterable[Descriptor] = ()) -> bytes:
     """index.json: the same bytes for the same images, whatever their order."""
-    entries = (replace(_bare(image), annotations={NAME: name}) for name, image in sorted(images))
-    return render_index(entries).data + b"\n"
+    named = (replace(_bare(image), annotations={NAME: name}) for name, image in sorted(images, key=_name))
+    return render_index((*named, *sorted(nameless, key=_digest))).data + b"\n"
+
+
+def _name(entry: tuple[str, Descriptor]) -> str:
+    return entry[0]
+
+
+def _digest(image: Descriptor) -> Digest:
+    return image.digest
 
 
 def _bare(entry: Descriptor) -> Descriptor:
