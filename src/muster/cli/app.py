@@ -19,6 +19,7 @@ VERBS: Final = {
     "lab": ("lab:lab", "Rehearse a site on virtual machines."),
     "os": ("machine_os:machine_os", "Build the machine OS: live ISO and disk image."),
     "cache": ("cache:cache", "Show, verify and prune the images that are kept between runs."),
+    "store": ("store:store", "Look at, verify, fill and clean a content store of images."),
     "media": ("media:media", "Look at finished media: content, checksums, secrets."),
     "explain": ("explain:explain", "Explain a field of a file, or a rule by its id."),
     "schema": ("schema:schema", "Print the JSON Schema of a file, for editors."),

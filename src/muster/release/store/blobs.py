@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import os
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,7 +19,7 @@ from muster.errors import ExternalError, MusterError, cannot
 from muster.files import sync_folder
 from muster.lock import find_free_lock, take_lock
 from muster.release.oci.digest import PREFIX, Digest, digest_of, hex_of, is_digest
-from muster.release.store.flaws import BadBlob, Flaw, damaged, missing, unreadable
+from muster.release.store.flaws import BadBlob, Flaw, WrongBlob, damaged, missing, unreadable
 
 CHUNK: Final = 1 << 20
 """As much as is read, hashed and written at once."""
@@ -134,6 +135,15 @@ class Blobs:
         finally:
             lock.release(remove=not part.exists())
 
+    def can_share(self, descriptor: int) -> bool:
+        """Whether blobs can share the blocks of a file, so that copies of it take no room."""
+        try:
+            self._partial.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self._partial) as probe:
+                return _share(descriptor, probe.fileno())
+        except OSError as error:
+            raise cannot_write(self.root, error) from error
+
     def remove(self, digest: Digest) -> None:
         """Remove a blob that nobody needs, or that is damaged; whoever does it is alone in the store."""
         try:
@@ -216,13 +226,12 @@ class Incoming:
         """Take all of another file by sharing its blocks; False where the file system cannot do that."""
         assert self._file is not None
         try:
-            fcntl.ioctl(self._file.fileno(), _FICLONE, descriptor)
-        except OSError as error:
-            if error.errno in _CANNOT_SHARE:
+            if not _share(descriptor, self._file.fileno()):
                 return False
+            self._hash, self.offset = hashlib.sha256(), 0
+            self._go_on()
+        except OSError as error:
             raise cannot_write(self._path, error) from error
-        self._hash, self.offset = hashlib.sha256(), 0
-        self._go_on()
         return True
 
     def write(self, chunk: bytes | memoryview) -> None:
@@ -268,12 +277,22 @@ class Incoming:
         if self._file is not None:
             self._file.close()
 
-    def _wrong(self, why: str) -> ExternalError:
+    def _wrong(self, why: str) -> WrongBlob:
         self._part.unlink(missing_ok=True)
-        return ExternalError(
+        return WrongBlob(
             f"the blob {self._digest} is not what it should be: {why}",
             hint="nothing of it was kept; run the command again, or get it from elsewhere",
         )
+
+
+def _share(source: int, target: int) -> bool:
+    try:
+        fcntl.ioctl(target, _FICLONE, source)
+    except OSError as error:
+        if error.errno in _CANNOT_SHARE:
+            return False
+        raise
+    return True
 
 
 def cannot_write(path: Path, error: OSError) -> MusterError:

@@ -33,6 +33,10 @@ class BadBlob(MediaError):
         self.flaw = flaw
 
 
+class WrongBlob(ExternalError):
+    """What came in is not the blob that was asked for; nothing of it was kept."""
+
+
 def missing(digest: Digest, where: object) -> BadBlob:
     return BadBlob(
         Flaw.MISSING, f"the blob {digest} is not in {where}", hint="copy the release into the store again"

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The port that images come in by: what a source offers, and where each of its blobs is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from muster.frozen import dataclass
+from muster.release.oci.digest import Digest
+from muster.release.oci.manifest import Descriptor
+from muster.release.store.exchange.tree import Extent
+
+
+@dataclass(frozen=True)
+class Found:
+    """An image that a source has."""
+
+    image: Descriptor
+    name: str = ""
+    """``registry/repository:tag`` or ``...@digest``, if the source knows."""
+    tag: str = ""
+    """All that some layouts tell: they leave it to the reader which repository it is in."""
+
+
+class Source(Protocol):
+    """Images somewhere. What it gives is checked by whoever takes it."""
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+
+    def images(self) -> tuple[Found, ...]:
+        """All images that can be asked for."""
+
+    def manifest(self, digest: Digest) -> bytes:
+        """A manifest or index; an error when it is not there."""
+
+    def find(self, digest: Digest) -> Extent | None:
+        """Where a blob is; None when it is not there."""
