@@ -27,7 +27,7 @@ from muster.release.store.exchange.docker import MANIFEST
 from muster.release.store.flaws import damaged, unreadable, wrong_size
 from muster.release.store.store import INDEX, LAYOUT, Store, render_layout
 
-Write: TypeAlias = Callable[[bytes | memoryview], None]
+Write: TypeAlias = Callable[[bytes | memoryview], object]
 _BLOCK: Final = 512
 _RECORD: Final = 20 * _BLOCK
 """What the length of an archive is a multiple of, by tradition."""
