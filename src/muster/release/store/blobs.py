@@ -200,7 +200,9 @@ class Incoming:
         self.is_here = _has_size(path, size_bytes)
         if not self.is_here:
             try:
-                self._file = part.open("a+b", buffering=0)
+                # Not to append: what is only appended to cannot share blocks.
+                descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+                self._file = os.fdopen(descriptor, "r+b", buffering=0)
                 self._go_on()
             except OSError as error:
                 self.close()
@@ -220,6 +222,7 @@ class Incoming:
         """Forget what is here: what serves the rest cannot go on, or serves something else."""
         assert self._file is not None
         self._file.truncate(0)
+        self._file.seek(0)
         self._hash, self.offset = hashlib.sha256(), 0
 
     def share(self, descriptor: int) -> bool:

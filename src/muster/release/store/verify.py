@@ -156,7 +156,8 @@ def _hash(blobs: Blobs, digest: Digest, advance: Advance, halted: Halted) -> str
 def remove_damaged(store: Store, report: Report) -> tuple[Digest, ...]:
     """Remove the blobs whose bytes are wrong, so that the next import brings them again."""
     gone = tuple(fault.digest for fault in report.faults if fault.flaw in (Flaw.CONTENT, Flaw.UNREADABLE))
-    with store.alone():
-        for digest in gone:
-            store.blobs.remove(digest)
+    if gone:
+        with store.alone():
+            for digest in gone:
+                store.blobs.remove(digest)
     return gone
