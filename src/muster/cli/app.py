@@ -18,6 +18,7 @@ VERBS: Final = {
     "image-based": ("image_based:image_based", "Make media for an image-based installation."),
     "lab": ("lab:lab", "Rehearse a site on virtual machines."),
     "os": ("machine_os:machine_os", "Build the machine OS: live ISO and disk image."),
+    "registry": ("registry:registry", "Serve a content store to those who pull images."),
     "cache": ("cache:cache", "Show, verify and prune the images that are kept between runs."),
     "store": ("store:store", "Look at, verify, fill and clean a content store of images."),
     "media": ("media:media", "Look at finished media: content, checksums, secrets."),

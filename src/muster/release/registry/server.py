@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The server of a registry: from the moment it listens until somebody ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import field
+from typing import Any, Final
+
+from aiohttp import web
+
+from muster.frozen import dataclass
+from muster.release.registry.exchange import Exchange
+from muster.release.store.store import Store
+
+_logger: Final = logging.getLogger(__name__)
+_LONGEST_LINE: Final = 8190
+_MOST_HEADERS: Final = 100
+_LINGERING_S: Final = 2.0
+"""For bodies of requests that were refused already."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a store is served."""
+
+    tls: ssl.SSLContext | None = None
+    users: Mapping[str, bytes] = field(default_factory=dict)
+    """With their bcrypt hashes; empty for everybody."""
+    patience_s: float = 60.0
+    """How long a client may send no request, or take nothing of an answer."""
+    grace_s: float = 5.0
+    """What running transfers get when the server is ended."""
+
+
+class _QuietLog(logging.LoggerAdapter[logging.Logger]):
+    """What aiohttp says of clients that do not speak HTTP is of no interest to most."""
+
+    def exception(self, msg: object, *args: object, **_more: Any) -> None:
+        self.logger.debug(msg, *args)
+
+
+@dataclass(frozen=True)
+class _Signals:
+    first: asyncio.Event
+    second: asyncio.Event
+    """Who asks twice does not want to wait."""
+
+
+async def serve(
+    store: Store, listening: socket.socket, settings: Settings, tell: Callable[[int], None]
+) -> None:
+    """Serve until the process is asked to end; ``tell`` is told how many names there are, once it does."""
+    exchange = Exchange(store, settings.users, settings.patience_s)
+    server = web.Server(
+        exchange,
+        logger=_QuietLog(_logger, {}),
+        access_log=None,
+        keepalive_timeout=settings.patience_s,
+        max_line_size=_LONGEST_LINE,
+        max_field_size=_LONGEST_LINE,
+        max_headers=_MOST_HEADERS,
+        lingering_time=_LINGERING_S,
+    )
+    runner = web.ServerRunner(server, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.SockSite(runner, listening, ssl_context=settings.tls)
+    try:
+        async with _hearing_signals() as signals:
+            await site.start()
+            tell(exchange.count)
+            await signals.first.wait()
+            await site.stop()
+            server.pre_shutdown()
+            await _wait_for_one((exchange.idle, signals.second), settings.grace_s)
+    finally:
+        for connection in server.connections:
+            if connection.transport is not None:
+                connection.transport.abort()
+        await runner.cleanup()
+        exchange.close()
+
+
+@contextlib.asynccontextmanager
+async def _hearing_signals() -> AsyncIterator[_Signals]:
+    loop = asyncio.get_running_loop()
+    signals = _Signals(asyncio.Event(), asyncio.Event())
+
+    def hear() -> None:
+        (signals.second if signals.first.is_set() else signals.first).set()
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        loop.add_signal_handler(number, hear)
+    try:
+        yield signals
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+
+async def _wait_for_one(events: tuple[asyncio.Event, ...], deadline_s: float) -> None:
+    """Wait until one of them is set, or for so long."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    await asyncio.wait(waits, timeout=deadline_s, return_when=asyncio.FIRST_COMPLETED)
+    for each in waits:
+        each.cancel()
