@@ -12,8 +12,8 @@ import asyncio
 import contextlib
 import errno
 import os
-import select
 import socket
+import struct
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from typing import BinaryIO, Final
@@ -23,12 +23,12 @@ from muster.release.registry.asked import Span
 
 _BURST: Final = 64 << 20
 """What one client gets before others have their turn."""
-_PIECE: Final = 4 << 20
 _CHUNK: Final = 1 << 20
 """What goes through this process at a time."""
-_MOMENT_MS: Final = 20
+_MOMENT_US: Final = 20_000
 _NETWORK: Final = (errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ENETUNREACH, errno.ENETDOWN, errno.ENETRESET)
 
+_SHORT: Final = "it ends too early"
 _NO_SENDFILE: Final = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
@@ -59,66 +59,65 @@ class _Ends:
     Those of others may be closed at any time, and then belong to another client or another file.
     """
 
-    def __init__(self, transport: asyncio.BaseTransport, file: BinaryIO) -> None:
+    def __init__(self, transport: asyncio.Transport, file: BinaryIO) -> None:
+        self._transport = transport
+        self._was_reading = transport.is_reading()
+        transport.pause_reading()
         self.out: socket.socket = transport.get_extra_info("socket").dup()
-        self.out.setblocking(False)
         self.source = os.dup(file.fileno())
+        moment = struct.pack("ll", 0, _MOMENT_US)
+        self.out.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, moment)
+
+    def send(self, span: Span) -> int | None:
+        """Send until it is done or the client takes nothing for a moment: how much it took, if anything."""
+        # A thread that the kernel lets sleep needs half the time of one that polls. Nobody else uses the
+        # socket meanwhile, whose mode is that of all its descriptors.
+        os.set_blocking(self.out.fileno(), True)
+        try:
+            return os.sendfile(self.out.fileno(), self.source, span.start, span.count)
+        except BlockingIOError:
+            return None
+        finally:
+            os.set_blocking(self.out.fileno(), False)
 
     def close(self) -> None:
+        if self._was_reading and not self._transport.is_closing():
+            self._transport.resume_reading()
         self.out.close()
         os.close(self.source)
 
-    def close_after(self, burst: asyncio.Future[int]) -> None:
+    def close_after(self, burst: asyncio.Future[int | None]) -> None:
         """Close when a thread that is still sending has noticed that nobody listens any more."""
         with contextlib.suppress(OSError):
             self.out.shutdown(socket.SHUT_RDWR)
         burst.add_done_callback(lambda _: self.close())
 
 
-async def send_plain(transport: asyncio.BaseTransport, file: BinaryIO, span: Span, means: Means) -> None:
+async def send_plain(transport: asyncio.Transport, file: BinaryIO, span: Span, means: Means) -> None:
     """Send to a client without encryption; whatever was written to it before has to be on its way."""
     ends = _Ends(transport, file)
     loop = asyncio.get_running_loop()
-    burst: asyncio.Future[int] | None = None
+    burst: asyncio.Future[int | None] | None = None
     done = 0
     try:
         while done < span.count:
             rest = Span(span.start + done, min(span.count - done, _BURST))
-            burst = loop.run_in_executor(means.pool, _send_burst, ends, rest)
+            burst = loop.run_in_executor(means.pool, ends.send, rest)
             sent = await asyncio.shield(burst)
-            done += sent
-            if not sent:
+            if sent is None:
                 await _wait_until_taken(ends.out, means.patience_s)
-    except NoSendfile:
-        if done:
-            raise Unreadable("it is of another kind now") from None
-        raise
+            elif sent == 0:
+                raise Unreadable(_SHORT)
+            else:
+                done += sent
+    except OSError as error:
+        trouble = _explain(error)
+        raise Unreadable(str(trouble)) if done and isinstance(trouble, NoSendfile) else trouble from error
     finally:
         if burst is None or burst.done():
             ends.close()
         else:
             ends.close_after(burst)
-
-
-def _send_burst(ends: _Ends, span: Span) -> int:
-    """Send until it is done or the client takes no more; how much it took."""
-    poll = select.poll()
-    poll.register(ends.out, select.POLLOUT)
-    sent = 0
-    while sent < span.count:
-        try:
-            left = min(span.count - sent, _PIECE)
-            count = os.sendfile(ends.out.fileno(), ends.source, span.start + sent, left)
-        except BlockingIOError:
-            if not poll.poll(_MOMENT_MS):
-                break
-            continue
-        except OSError as error:
-            raise _explain(error) from error
-        if count == 0:
-            raise Unreadable("it ends too early")
-        sent += count
-    return sent
 
 
 async def _wait_until_taken(out: socket.socket, patience_s: float) -> None:
@@ -152,7 +151,7 @@ async def send_copied(
         except OSError as error:
             raise _explain(error) from error
         if not chunk:
-            raise Unreadable("it ends too early")
+            raise Unreadable(_SHORT)
         try:
             async with asyncio.timeout(means.patience_s):
                 await write(chunk)
