@@ -14,6 +14,7 @@ from muster.release.registry.current import Current
 from muster.release.registry.reply import Trouble
 from muster.release.registry.shelf import Shelf
 from muster.release.store.blobs import Blobs
+from muster.release.store.contents import render_contents
 from tests.stored import MULTI, REGISTRY, TOOL, Stored, build_stored, put_image
 
 
@@ -91,7 +92,8 @@ def test_a_damaged_index_changes_nothing(stored: Stored, logged: pytest.LogCaptu
 
 
 def test_names_of_nothing_are_told(stored: Stored, logged: pytest.LogCaptureFixture) -> None:
-    stored.store.name({"latest": stored.tool.descriptor})
+    others = {**stored.store.contents().images, "latest": stored.tool.descriptor}
+    (stored.store.root / "index.json").write_bytes(render_contents(others.items()))
     current = Current(stored.store)
     assert current.shelf().names.count == 2
     assert "'latest' in index.json names no image of a registry" in logged.text
