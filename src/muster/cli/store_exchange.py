@@ -22,7 +22,7 @@ from muster.release.store.exchange.layout import Layout
 from muster.release.store.exchange.names import choose_names, settle_names
 from muster.release.store.exchange.opening import NOWHERE, open_source
 from muster.release.store.exchange.save import new_file, save_archive
-from muster.release.store.exchange.source import Found
+from muster.release.store.exchange.source import Found, narrow
 from muster.release.store.exchange.tree import Folder
 from muster.release.store.store import Store, create_store, open_store
 from muster.units import render_size
@@ -49,6 +49,7 @@ _COMPRESSED: Final = (".gz", ".tgz", ".xz", ".zst", ".bz2")
     "--registry", metavar="HOST", default=NOWHERE, show_default=True,
     help="Where the images of a registry's storage are from; it does not say.",
 )  # fmt: skip
+@click.option("--architecture", metavar="ARCH", help="Of an image for several, take this one only: amd64.")
 @sign_key
 @options.log_level
 @options.output
@@ -71,6 +72,8 @@ def import_(place: Path, source: Path, log_level: str | None, output_format: str
         if not found:
             raise UserError(f"there are no images in {source}", hint=f"it is {opened.kind}, and empty")
         chosen = _choose(found, how["images"], how["given"])
+        if how["architecture"]:
+            chosen = {name: narrow(opened, each, how["architecture"]) for name, each in chosen.items()}
         log.note("%s is %s", source, opened.kind)
         brought = bring_images(create_store(place, key=key), opened, chosen, progress)
     _tell(place, brought, as_json=as_json)

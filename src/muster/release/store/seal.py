@@ -37,13 +37,13 @@ class Seal(StrEnum):
 
 def check_seal(root: Path, index: bytes, key: PublicKey | None) -> Seal:
     """Whether an index is signed by the owner of a key."""
-    from muster.signature import is_signed_by
-
     signature = _read(root / SIGNATURE)
     if signature is None:
         return Seal.NONE
     if key is None:
         return Seal.UNCHECKED
+    from muster.signature import is_signed_by
+
     return Seal.GOOD if is_signed_by(key, index, signature) else Seal.WRONG
 
 

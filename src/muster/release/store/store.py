@@ -5,6 +5,7 @@
     STORE/index.json          names -> manifests (`contents.py`)
     STORE/index.json.sig      its signature, if somebody signed it (`seal.py`)
     STORE/blobs/sha256/...    manifests, configurations, layers (`blobs.py`)
+    STORE/partial/...         what is on its way in
 
 Any tool that reads OCI image layouts reads it. Nothing in it is ever changed but the index, which is replaced
 as a whole; so it may be read, served or copied while somebody writes, and works from a read-only medium.
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 LAYOUT: Final = "oci-layout"
 INDEX: Final = "index.json"
-LARGEST_INDEX: Final = 64 << 20
+LARGEST_INDEX: Final = 16 << 20
 LAYOUT_VERSION: Final = "1.0.0"
 _LOCK: Final = ".lock"
 _INDEX_LOCK: Final = ".index.lock"

@@ -16,6 +16,7 @@ from muster.release.oci.manifest import OCI_CONFIG, OCI_LAYER, Descriptor, rende
 from muster.release.store.exchange.bring import Brought, bring_images
 from muster.release.store.exchange.names import settle_names
 from muster.release.store.exchange.opening import open_source
+from muster.release.store.exchange.source import narrow
 from muster.release.store.store import Store, create_store
 from muster.release.store.verify import verify_store
 from tests.stores import NAME, OTHER, layer_path, make_store, noise, put_image, put_index
@@ -151,6 +152,28 @@ def test_a_manifest_that_is_far_too_large(origin: Store, store: Store) -> None:
     digest = hex_of(origin.contents().images[NAME].digest)
     os.truncate(origin.root / "blobs/sha256" / digest, 5 << 20)
     assert "more than 4194304 are not read" in bring(store, origin.root).failed[NAME]
+
+
+def test_a_name_that_no_store_takes(origin: Store, store: Store, tmp_path: Path) -> None:
+    tags = {
+        "Upper/Case:v1": origin.contents().images[NAME].digest,
+        "good:v1": origin.contents().images[OTHER].digest,
+    }
+    brought = bring(store, registry_storage(origin, tmp_path / "registry", tags, {}))
+    assert brought.images == ("localhost/good:v1",)
+    assert "does not name an image" in brought.failed["localhost/Upper/Case:v1"]
+
+
+def test_one_architecture_of_several(origin: Store, store: Store) -> None:
+    """`docker save` writes an index of everything, and only what it has of that."""
+    parts = [put_image(origin, [noise(5)]), put_image(origin, [noise(6)])]
+    put_index(origin, parts, "r.example.com/multi:1")
+    origin.blobs.path(parts[1].digest).unlink()
+    assert list(bring(store, origin.root).failed) == ["r.example.com/multi:1"]
+    with open_source(origin.root, store.root) as source:
+        found = {name: narrow(source, each, "amd64") for name, each in settle_names(source.images()).items()}
+        assert not bring_images(store, source, found).failed
+    assert store.contents().images["r.example.com/multi:1"].digest == parts[0].digest
 
 
 def test_what_is_interrupted_is_gone_on_with(origin: Store, store: Store) -> None:

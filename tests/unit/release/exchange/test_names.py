@@ -53,6 +53,7 @@ def test_names(found: list[Found], given: str, names: list[str]) -> None:
         ([Found(ONE), Found(TWO)], f"{REPOSITORY}:1", "names one image, and there are 2"),
         ([Found(ONE, tag="not a tag"), Found(TWO)], REPOSITORY, "does not name an image"),
         ([Found(ONE)], "app", "does not name an image"),
+        ([Found(ONE, f"{REPOSITORY}:1"), Found(TWO, f"{REPOSITORY}:1")], "", "two images are called"),
     ],
 )
 def test_names_that_cannot_be(found: list[Found], given: str, why: str) -> None:

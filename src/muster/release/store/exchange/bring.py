@@ -18,6 +18,7 @@ from muster.frozen import dataclass
 from muster.progress import SILENT, Advance, Progress
 from muster.release.oci.digest import Digest, digest_of
 from muster.release.oci.manifest import Descriptor, Manifest, parse_manifest
+from muster.release.oci.reference import parse_reference
 from muster.release.store.blobs import Blobs
 from muster.release.store.crew import Halted, share_out
 from muster.release.store.exchange.source import Found, Source
@@ -63,6 +64,7 @@ class _Plan:
         needs: set[Digest] = set()
         waiting = [found.image]
         try:
+            parse_reference(name)
             while waiting:
                 image = waiting.pop()
                 if image.digest in needs:
@@ -155,7 +157,7 @@ def _take(blobs: Blobs, digest: Digest, extent: Extent, advance: Advance, halted
             advance(extent.size_bytes)
             return
         with extent.open() as descriptor:
-            os.posix_fadvise(descriptor, extent.offset, extent.size_bytes, os.POSIX_FADV_WILLNEED)
+            os.posix_fadvise(descriptor, extent.offset, extent.size_bytes, os.POSIX_FADV_SEQUENTIAL)
             if not incoming.offset and extent.is_whole_file and incoming.share(descriptor):
                 advance(extent.size_bytes)
             else:

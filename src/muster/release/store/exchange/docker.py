@@ -34,6 +34,7 @@ _PACKED: Final = {b"\x1f\x8b": OCI_LAYER_GZIP, b"\x28\xb5\x2f\xfd": OCI_LAYER_ZS
 """What compressed layers begin with."""
 _HOST: Final = re.compile(r"localhost|.*[.:].*")
 HUB: Final = "docker.io"
+_NO_NAME: Final = "<none>:<none>"
 
 
 class DockerArchive:
@@ -86,8 +87,10 @@ class DockerArchive:
             described, [self._layer(path, diff, where) for path, diff in zip(layers, diffs, strict=True)]
         )
         self._manifests[manifest.digest] = manifest
-        names = [full_name(tag) for tag in _texts(entry.get("RepoTags") or [], where)]
-        self._found += [Found(manifest.descriptor, name) for name in names or [""]]
+        tags = [tag for tag in _texts(entry.get("RepoTags") or [], where) if tag != _NO_NAME]
+        self._found += [Found(manifest.descriptor, full_name(tag)) for tag in tags]
+        if not tags:
+            self._found.append(Found(manifest.descriptor))
 
     def _layer(self, path: str, diff: Digest, where: str) -> Descriptor:
         extent = self._file(path, where)

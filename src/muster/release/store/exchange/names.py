@@ -31,7 +31,12 @@ def settle_names(found: Sequence[Found], given: str = "") -> dict[str, Found]:
     if given and (is_exact or len(found) == 1):
         tag = "" if is_exact else f":{found[0].tag or _own_tag(found[0]) or 'latest'}"
         return {f"{given}{tag}": each for each in found[:1]}
-    return {_name(each, given): each for each in found}
+    named: dict[str, Found] = {}
+    for each in found:
+        name = _name(each, given)
+        if named.setdefault(name, each).image.digest != each.image.digest:
+            raise UserError(f"two images are called {name}", hint="copy them one by one, with another tool")
+    return named
 
 
 def _own_tag(found: Found) -> str:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 from muster.frozen import dataclass
 from muster.release.oci.digest import Digest
-from muster.release.oci.manifest import Descriptor
+from muster.release.oci.manifest import Descriptor, choose_image, parse_manifest
 from muster.release.store.exchange.tree import Extent
 
 
@@ -37,3 +38,12 @@ class Source(Protocol):
 
     def find(self, digest: Digest) -> Extent | None:
         """Where a blob is; None when it is not there."""
+
+
+def narrow(source: Source, found: Found, architecture: str) -> Found:
+    """The part of an image that is for one architecture, by the same name; some sources have no other."""
+    manifest = parse_manifest(source.manifest(found.image.digest), found.name, found.image.media_type)
+    if not manifest.is_index:
+        return found
+    chosen = choose_image(manifest, architecture, found.name or found.image.digest)
+    return replace(found, image=Descriptor(chosen.media_type, chosen.digest, chosen.size_bytes))

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
 from muster.errors import MediaError
-from muster.frozen import dataclass
 from muster.redact import printable
 
 Pread: TypeAlias = Callable[[int, int], bytes]
@@ -40,7 +40,7 @@ class Kind(StrEnum):
     LINK = "link"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Member:
     """One entry of an archive."""
 

@@ -14,11 +14,11 @@ import os
 import stat
 import tempfile
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from muster.errors import MediaError, UserError, cannot
-from muster.frozen import dataclass
 from muster.release.store.blobs import CHUNK, cannot_write
 from muster.release.store.exchange.tape import Kind, Member, read_members
 from muster.release.store.flaws import BadBlob, Flaw, unreadable
@@ -30,7 +30,7 @@ _BOMB_RATIO: Final = 200
 """What unpacks to more than this, and more than a gigabyte, is not an archive of images."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Extent:
     """Some bytes of a file."""
 
