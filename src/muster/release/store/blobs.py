@@ -4,38 +4,20 @@
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
-import hashlib
 import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
-from muster.errors import ExternalError, MusterError, cannot
 from muster.files import sync_folder
 from muster.lock import find_free_lock, take_lock
 from muster.release.oci.digest import PREFIX, Digest, digest_of, hex_of, is_digest
-from muster.release.store.flaws import BadBlob, Flaw, WrongBlob, damaged, missing, unreadable
-
-CHUNK: Final = 1 << 20
-"""As much as is read, hashed and written at once."""
-_LARGE: Final = 8 << 20
-"""A blob from this size on is hashed by one thread while another writes it."""
-_FICLONE: Final = 0x40049409
-_CANNOT_SHARE: Final = (
-    errno.EXDEV,
-    errno.EINVAL,
-    errno.ENOSYS,
-    errno.EOPNOTSUPP,
-    errno.EPERM,
-    errno.EBADF,
-    errno.ENOTTY,
-    errno.ETXTBSY,
-)
+from muster.release.store.flaws import BadBlob, Flaw, damaged, missing, unreadable
+from muster.release.store.incoming import CHUNK as CHUNK
+from muster.release.store.incoming import Incoming as Incoming
+from muster.release.store.incoming import cannot_write, share_blocks
 
 
 class Blobs:
@@ -140,7 +122,7 @@ class Blobs:
         try:
             self._partial.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self._partial) as probe:
-                return _share(descriptor, probe.fileno())
+                return share_blocks(descriptor, probe.fileno())
         except OSError as error:
             raise cannot_write(self.root, error) from error
 
@@ -184,138 +166,6 @@ class Blobs:
         with contextlib.suppress(OSError):
             self._partial.rmdir()
         return freed
-
-
-class Incoming:
-    """A blob on its way in. See `Blobs.receive`."""
-
-    def __init__(self, part: Path, path: Path, digest: Digest, size_bytes: int) -> None:
-        self._part, self._path = part, path
-        self._digest, self._size_bytes = digest, size_bytes
-        self._hash = hashlib.sha256()
-        self._hasher = ThreadPoolExecutor(1) if size_bytes >= _LARGE else None
-        self._file: BinaryIO | None = None
-        self.offset = 0
-        """How much is here; what comes next starts there."""
-        self.is_here = _has_size(path, size_bytes)
-        if not self.is_here:
-            try:
-                # Not to append: what is only appended to cannot share blocks.
-                descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-                self._file = os.fdopen(descriptor, "r+b", buffering=0)
-                self._go_on()
-            except OSError as error:
-                self.close()
-                raise cannot_write(part, error) from error
-
-    def _go_on(self) -> None:
-        """Take up what an earlier transfer left."""
-        assert self._file is not None
-        self._file.seek(0)
-        while chunk := self._file.read(CHUNK):
-            self._hash.update(chunk)
-            self.offset += len(chunk)
-        if self.offset > self._size_bytes:
-            self.start_over()
-
-    def start_over(self) -> None:
-        """Forget what is here: what serves the rest cannot go on, or serves something else."""
-        assert self._file is not None
-        self._file.truncate(0)
-        self._file.seek(0)
-        self._hash, self.offset = hashlib.sha256(), 0
-
-    def share(self, descriptor: int) -> bool:
-        """Take all of another file by sharing its blocks; False where the file system cannot do that."""
-        assert self._file is not None
-        try:
-            if not _share(descriptor, self._file.fileno()):
-                return False
-            self._hash, self.offset = hashlib.sha256(), 0
-            self._go_on()
-        except OSError as error:
-            raise cannot_write(self._path, error) from error
-        return True
-
-    def write(self, chunk: bytes | memoryview) -> None:
-        """Take the next bytes. They may be changed as soon as this returns."""
-        assert self._file is not None
-        if self.offset + len(chunk) > self._size_bytes:
-            raise self._wrong(f"it has more than the {self._size_bytes} bytes that its manifest says")
-        hashed = self._hasher.submit(self._hash.update, chunk) if self._hasher else None
-        left = memoryview(chunk)
-        try:
-            while left:
-                left = left[self._file.write(left) :]
-        except OSError as error:
-            raise cannot_write(self._path, error) from error
-        finally:
-            hashed.result() if hashed else self._hash.update(chunk)
-        self.offset += len(chunk)
-
-    def finish(self) -> None:
-        """Give it its name, if it is what it should be."""
-        if self.is_here:
-            return
-        assert self._file is not None
-        if self.offset != self._size_bytes:
-            raise ExternalError(
-                f"the blob {self._digest} ended after {self.offset} of {self._size_bytes} bytes",
-                hint="run the command again: what came is kept",
-            )
-        if f"{PREFIX}{self._hash.hexdigest()}" != self._digest:
-            raise self._wrong(f"its content has the digest {PREFIX}{self._hash.hexdigest()}")
-        try:
-            os.fsync(self._file.fileno())
-            self._part.rename(self._path)
-        except OSError as error:
-            # What did not reach the disk may look as if it had: it is not gone on with.
-            self._part.unlink(missing_ok=True)
-            raise cannot_write(self._path, error) from error
-        self.is_here = True
-
-    def close(self) -> None:
-        if self._hasher is not None:
-            self._hasher.shutdown()
-        if self._file is not None:
-            self._file.close()
-
-    def _wrong(self, why: str) -> WrongBlob:
-        self._part.unlink(missing_ok=True)
-        return WrongBlob(
-            f"the blob {self._digest} is not what it should be: {why}",
-            hint="nothing of it was kept; run the command again, or get it from elsewhere",
-        )
-
-
-def _share(source: int, target: int) -> bool:
-    try:
-        fcntl.ioctl(target, _FICLONE, source)
-    except OSError as error:
-        if error.errno in _CANNOT_SHARE:
-            return False
-        raise
-    return True
-
-
-def cannot_write(path: Path, error: OSError) -> MusterError:
-    """What the operating system said while something in a store was written."""
-    if error.errno == errno.EROFS:
-        return ExternalError(
-            f"cannot write {path}: it is on a read-only medium",
-            hint="`muster store export` copies a store, or some of its images, to another place",
-        )
-    return cannot("write", path, error)
-
-
-def _has_size(path: Path, size_bytes: int) -> bool:
-    """Whether a blob is here. One of another size is damaged, or somebody lied: the digest will tell."""
-    try:
-        return path.stat().st_size == size_bytes
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise unreadable(path, error) from error
 
 
 def _read(file: BinaryIO, path: Path, limit: int) -> bytes:

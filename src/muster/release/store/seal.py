@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from muster.errors import MediaError
 from muster.files import save_file
-from muster.release.store.blobs import cannot_write
 from muster.release.store.flaws import unreadable
+from muster.release.store.incoming import cannot_write
 
 if TYPE_CHECKING:
     from muster.signature import PrivateKey, PublicKey

@@ -26,9 +26,10 @@ from muster.lock import Lock, take_lock
 from muster.release.oci.digest import Digest
 from muster.release.oci.manifest import LARGEST_MANIFEST, Descriptor, Manifest, parse_manifest
 from muster.release.oci.reference import parse_reference
-from muster.release.store.blobs import Blobs, cannot_write
+from muster.release.store.blobs import Blobs
 from muster.release.store.contents import Contents, parse_contents, render_contents
 from muster.release.store.flaws import unreadable
+from muster.release.store.incoming import cannot_write
 from muster.release.store.seal import break_seal, is_sealed, require_seal, save_seal
 
 if TYPE_CHECKING:

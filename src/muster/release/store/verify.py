@@ -17,10 +17,11 @@ from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.progress import SILENT, Advance, Progress
 from muster.release.oci.digest import PREFIX, Digest
-from muster.release.store.blobs import CHUNK, Blobs
+from muster.release.store.blobs import Blobs
 from muster.release.store.contents import Contents, parse_contents
 from muster.release.store.crew import Halted, count_processors, share_out
 from muster.release.store.flaws import BadBlob, Flaw, damaged, missing, unreadable, wrong_size
+from muster.release.store.incoming import CHUNK
 from muster.release.store.reach import Need, Reach, find_reach
 from muster.release.store.seal import Seal, check_seal
 from muster.release.store.store import INDEX, Store

@@ -21,10 +21,10 @@ from muster.progress import SILENT, Advance, Progress
 from muster.release.oci.digest import PREFIX, Digest, hex_of
 from muster.release.oci.manifest import Descriptor
 from muster.release.oci.reference import parse_reference
-from muster.release.store.blobs import CHUNK
 from muster.release.store.contents import render_contents
 from muster.release.store.exchange.docker import MANIFEST
 from muster.release.store.flaws import damaged, unreadable, wrong_size
+from muster.release.store.incoming import CHUNK
 from muster.release.store.store import INDEX, LAYOUT, Store, render_layout
 
 Write: TypeAlias = Callable[[bytes | memoryview], object]

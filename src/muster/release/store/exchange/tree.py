@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from muster.errors import MediaError, UserError, cannot
-from muster.release.store.blobs import CHUNK, cannot_write
 from muster.release.store.exchange.tape import Kind, Member, read_members
 from muster.release.store.flaws import BadBlob, Flaw, unreadable
+from muster.release.store.incoming import CHUNK, cannot_write
 from muster.release.unpack import HEAD_BYTES, find_unpacker
 
 _MOST_LINKS: Final = 8
