@@ -47,6 +47,7 @@ class Real:
 
     host: str
     settings: Settings
+    log: Path
 
     def reference(self, text: str) -> Reference:
         return parse_reference(f"{self.host}/{text}")
@@ -68,7 +69,8 @@ def real(toolbox: Toolbox, tmp_path: Path) -> Iterator[Real]:
     pid = start_service(service, Place(tmp_path / "services"))
     host = f"127.0.0.1:{port}"
     logins = parse_logins(f'{{"auths": {{"{host}": {{"auth": "{BASIC.removeprefix("Basic ")}"}}}}}}')
-    yield Real(host, Settings(logins=logins, authorities=(authority.pem,), limits=Limits(5, 20)))
+    settings = Settings(logins=logins, authorities=(authority.pem,), limits=Limits(5, 20))
+    yield Real(host, settings, tmp_path / "services" / "registry" / "log")
     os.kill(pid, signal.SIGTERM)
     os.waitpid(pid, 0)
 
@@ -104,10 +106,12 @@ def test_there_and_back(real: Real, store: Store, tmp_path: Path) -> None:
             for part in fresh.walk(index.descriptor):
                 path = fresh.blobs.path(part.digest)
                 assert path.read_bytes() == store.blobs.path(part.digest).read_bytes()
-            # Between repositories blobs are mounted: not a byte of them passes here.
+            # Between repositories blobs are mounted: none of them passes here.
             source = RegistrySource(client, real.reference("one/release:v1"))
             await copy_image(source, RegistryTarget(client, real.reference("other:v2")))
             assert (await client.manifest(real.reference("other:v2"))).manifest == index
+            assert '"POST /v2/other/blobs/uploads/?mount=' in real.log.read_text()
+            assert '"PUT /v2/other/blobs/uploads/' not in real.log.read_text()
             # Again: nothing is left to do.
             copied = await push(client, store, index.descriptor, real.reference("one/release:v2"))
             assert (copied.blobs, copied.size_bytes) == (0, 0)

@@ -131,7 +131,7 @@ class Transport:
     @asynccontextmanager
     async def _exchange(self, call: Call) -> AsyncIterator[Reply]:
         url = _parse_url(call.url)
-        host = url.authority
+        host = _shown(url)
         way = find_way(self._proxy, call.url)
         via = way.shown if way else ""
         with _explained(host, via):
@@ -228,14 +228,23 @@ def redirected(call: Call, location: str) -> Call:
     if here.scheme == "https" and there.scheme != "https" and not call.insecure:
         raise _redirected_wrongly(call.url, "from HTTPS to something that is not")
     headers = call.headers
-    if here.origin() != there.origin():
+    if _server(here) != _server(there):
         headers = {name: text for name, text in headers.items() if name.lower() != "authorization"}
     return replace(call, url=str(there), headers=headers)
 
 
 def is_same_server(one: str, other: str) -> bool:
     """Whether two URLs are of the same server; another one that it names gets no login."""
-    return _parse_url(one).origin() == _parse_url(other).origin()
+    return _server(_parse_url(one)) == _server(_parse_url(other))
+
+
+def _server(url: URL) -> tuple[str, str, int | None]:
+    return url.scheme, (url.host or "").lower(), url.port
+
+
+def _shown(url: URL) -> str:
+    """The host, with the port if one is written, and never with a login."""
+    return url.raw_authority.rpartition("@")[2]
 
 
 def _parse_url(text: str) -> URL:
@@ -250,7 +259,7 @@ def _parse_url(text: str) -> URL:
 
 
 def _redirected_wrongly(url: str, where: str) -> Unreachable:
-    host = _parse_url(url).authority
+    host = _shown(_parse_url(url))
     return Unreachable(
         f"{host} redirects {where}", hint="name the registry where the image really is", passing=False
     )
