@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import random
@@ -13,7 +14,7 @@ from pathlib import Path
 from muster.release.oci.digest import Digest, digest_of
 from muster.release.oci.manifest import (
     OCI_CONFIG,
-    OCI_LAYER,
+    OCI_LAYER_GZIP,
     OCI_MANIFEST,
     Descriptor,
     Manifest,
@@ -55,19 +56,20 @@ def build_stored(root: Path, size: int = 200_000) -> Stored:
 
 def put_image(store: Store, name: str, size: int) -> Manifest:
     """An image with one file that is called like it; it has no name in the index yet."""
-    layer = _tar(name, random.Random(name).randbytes(size))
+    tree = _tar(name, random.Random(name).randbytes(size))
+    layer = gzip.compress(tree, compresslevel=0, mtime=0)
     digest = store.blobs.put(layer)
     config = json.dumps(
         {
             "architecture": "amd64",
             "os": "linux",
             "config": {"Cmd": [f"/{name}"]},
-            "rootfs": {"type": "layers", "diff_ids": [digest]},
+            "rootfs": {"type": "layers", "diff_ids": [digest_of(tree)]},
         }
     ).encode()
     manifest = render_manifest(
         Descriptor(OCI_CONFIG, store.blobs.put(config), len(config)),
-        [Descriptor(OCI_LAYER, digest, len(layer))],
+        [Descriptor(OCI_LAYER_GZIP, digest, len(layer))],
     )
     store.blobs.put(manifest.data)
     return manifest
