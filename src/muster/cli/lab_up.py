@@ -28,6 +28,7 @@ from muster.lab.store import Lab, labs_folder
 from muster.lab.upkeep import Start, bring_up, check_name
 from muster.model.fault import BadFault, Fault, parse_fault
 from muster.model.lab import Firmware, Medium
+from muster.release.store.store import open_store
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
@@ -153,6 +154,8 @@ def make(call: Call, check: Callable[[LabPlan], None] = lambda _plan: None) -> L
     plan = plan_lab(found, cluster, call.wishes)
     plan = with_faults(plan, call.faults)
     check(plan)
+    if plan.registry_store:
+        open_store(Path(plan.registry_store))  # Better now than when everything else is up.
     root = labs_folder()
     check_name(root, plan.name)
     medium = find_medium(call, plan)

@@ -98,6 +98,8 @@ class LabPlan:
     rendezvous_ip: str = ""
     boot_url: str = ""
     """Where agent-config.yaml says that the files for a boot from the network are."""
+    registry_store: str = ""
+    """The content store that the registry serves; empty for a registry that begins empty."""
 
     def machine(self, name: str) -> Machine:
         """The machine of this name."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from muster.errors import UserError
@@ -14,7 +15,7 @@ from muster.lab.disks import plan_disks
 from muster.lab.legs import further_addresses, plan_legs
 from muster.lab.plan import LabPlan, Machine, Nic, Segment
 from muster.model.host import RootDeviceHints
-from muster.model.lab import Firmware, LabConfig, LabMachine, Medium
+from muster.model.lab import Firmware, LabConfig, LabMachine, Medium, Service
 from muster.model.plan import HostPlan, Plan
 from muster.model.site import Site
 
@@ -71,14 +72,21 @@ def plan_lab(site: Site, plan: Plan, wishes: Wishes) -> LabPlan:
         machines=_chosen(machines, wishes.only),
         segments=tuple(Segment(each, f"lab{index}") for index, each in enumerate(names)),
         legs=(*legs, *further_addresses(plan, site.hosts, legs)),
-        services=tuple(config.services),
+        services=_services(config),
         faults=tuple(config.faults),
         api_vips=tuple(map(str, plan.api_vips)),
         ingress_vips=tuple(map(str, plan.ingress_vips)),
         machine_networks=tuple(map(str, plan.networks.machine)),
         rendezvous_ip=str(plan.rendezvous.ip) if plan.rendezvous else "",
         boot_url=plan.boot_artifacts_base_url,
+        registry_store=str(Path(wishes.site) / config.registry_store) if config.registry_store else "",
     )
+
+
+def _services(config: LabConfig) -> tuple[Service, ...]:
+    """Those that are asked for; who names what a registry serves wants one."""
+    named = (Service.REGISTRY,) if config.registry_store else ()
+    return tuple(dict.fromkeys((*config.services, *named)))
 
 
 def _guests(plan: Plan) -> Iterator[_Guest]:

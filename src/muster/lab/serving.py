@@ -28,7 +28,7 @@ from muster.lab.services.dnsmasq import (
     choose_pool,
     describe_dnsmasq,
 )
-from muster.lab.services.registry import Registry, describe_registry
+from muster.lab.services.registry import Registry, describe_registry, describe_store_registry
 from muster.lab.services.service import Place, Service, start_service
 from muster.lab.services.web import describe_web
 from muster.lab.store import Lab, LabState
@@ -87,7 +87,9 @@ def describe_services(lab: Lab, means: Means, boot: NetworkBoot | None) -> Itera
         yield describe_web((lab.folder / _WEB).resolve(), address=boot.address, port=boot.port)
     if words.Service.NTP in wanted:
         yield describe_chrony(program=means.program("chronyd"))
-    if words.Service.REGISTRY in wanted:
+    if plan.registry_store:
+        yield describe_store_registry(Path(plan.registry_store))
+    elif words.Service.REGISTRY in wanted:
         yield describe_registry(Registry(), program=means.program("docker-registry"))
 
 

@@ -140,6 +140,13 @@ class LabConfig(Model):
         default="none",
         example="dhcp",
     )
+    registry_store: str | None = value(
+        TEXT,
+        "Content store that the lab's registry serves, read-only, seen from this file; it offers one then.",
+        key="registryStore",
+        default="an empty registry of its own, which machines can push to",
+        example="../release",
+    )
     segments: Items[LabSegment] = many(
         nested(LabSegment), "Networks apart from the one that all other cards share."
     )

@@ -13,12 +13,13 @@ import pytest
 from muster.errors import ExternalError
 from muster.lab.services.chrony import describe_chrony
 from muster.lab.services.dnsmasq import Names, Offer, Pxe, Record, Reservation, Subnet, describe_dnsmasq
-from muster.lab.services.registry import Registry, describe_registry
+from muster.lab.services.registry import Registry, describe_registry, describe_store_registry
 from muster.lab.services.service import Place, inside, start_service
 from muster.lab.services.web import describe_web
 from muster.run import run
 from muster.toolbox import Toolbox
 from tests.component.lab.conftest import NewNamespace, batch
+from tests.stored import build_stored
 
 MAC = "52:54:00:00:00:01"
 OWN = "192.168.55.1"
@@ -115,6 +116,15 @@ def test_registry_and_files(lab: Lab, toolbox: Toolbox, tmp_path: Path) -> None:
     lab.give_address()
     for url, content in [(f"http://{OWN}:5000/v2/", "{}"), (f"http://{OWN}/note", "hello")]:
         assert run([*inside(lab.machine), sys.executable, "-c", FETCH, url]) == content
+
+
+def test_a_registry_that_serves_a_store(lab: Lab, tmp_path: Path) -> None:
+    stored = build_stored(tmp_path / "store")
+    start_service(describe_store_registry(stored.store.root), lab.place)
+    lab.give_address()
+    for host in (OWN, "[fd00:55::1]"):
+        url = f"http://{host}:5000/v2/team/tool/manifests/v1"
+        assert run([*inside(lab.machine), sys.executable, "-c", FETCH, url]) == stored.tool.data.decode()
 
 
 def test_a_service_that_cannot_start_says_why(lab: Lab, toolbox: Toolbox) -> None:

@@ -268,19 +268,27 @@ def test_running_transfers_get_a_moment(large: Stored, tmp_path: Path) -> None:
     with start_registry(large.store.root, tmp_path) as served:
         client = begin(served, f"/v2/team/tool/blobs/{large.layer.digest}")
         served.process.send_signal(signal.SIGTERM)
+        said = served.wait_for("what is being sent gets 5 s")
+        with pytest.raises(ConnectionRefusedError):
+            served.ask("/v2/")
         assert len(drain(client)) == large.layer.size_bytes
         assert served.process.wait(60) == 0
+        assert "cut off" not in said
 
 
-@pytest.mark.parametrize("numbers", [(signal.SIGTERM,), (signal.SIGINT, signal.SIGINT)])
+@pytest.mark.parametrize(
+    ("numbers", "said"), [([signal.SIGTERM], "cut off\n"), ([signal.SIGINT] * 2, "cut off, as asked\n")]
+)
 def test_who_takes_nothing_cannot_keep_it_alive(
-    large: Stored, tmp_path: Path, numbers: tuple[signal.Signals, ...]
+    large: Stored, tmp_path: Path, numbers: list[signal.Signals], said: str
 ) -> None:
     with start_registry(large.store.root, tmp_path) as served:
         client = begin(served, f"/v2/team/tool/blobs/{large.layer.digest}")
         for number in numbers:
             served.process.send_signal(number)
+            served.wait_for("who asks again to end need not wait")
         assert served.process.wait(60) == 0
+        assert said in served.log.read_text("utf-8")
         assert len(drain(client)) < large.layer.size_bytes
 
 

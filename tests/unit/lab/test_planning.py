@@ -18,7 +18,7 @@ from muster.lab.plan import GIB, LabPlan, dump_plan, parse_plan
 from muster.lab.planning import Wishes
 from muster.lab.serving import plan_boot, plan_names, plan_offer
 from muster.model.host import RootDeviceHints
-from muster.model.lab import Bus, Firmware, LabDisk, Medium
+from muster.model.lab import Bus, Firmware, LabDisk, Medium, Service
 from tests.sites import Shape
 from tests.unit.lab.plans import plan_of
 
@@ -212,3 +212,14 @@ def test_networks_without_root() -> None:
     assert "--network user" in error.value.hint
     with pytest.raises(UserError, match="connects one machine"):
         choose_network("user", three, Ability())
+
+
+def test_a_store_for_the_registry() -> None:
+    plan = plan_of(lab="registryStore: ../release\n", wishes=Wishes(site="/srv/site"))
+    assert plan.services == (Service.REGISTRY,)
+    assert plan.registry_store == "/srv/site/../release"
+    assert parse_plan(json.loads(json.dumps(dump_plan(plan)))) == plan
+    both = plan_of(lab="services: [registry, ntp]\nregistryStore: /srv/release\n")
+    assert both.services == (Service.REGISTRY, Service.NTP)
+    assert both.registry_store == "/srv/release"
+    assert plan_of(lab="services: [registry]\n").registry_store == ""

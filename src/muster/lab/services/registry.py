@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A registry for the lab's machines, in the place of the site's mirror: Docker's registry."""
+"""A registry for the lab's machines, in the place of the site's mirror.
+
+Docker's registry, which they may push to; or Muster's own, which serves a content store as it is.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -37,6 +41,18 @@ def describe_registry(registry: Registry, *, program: Sequence[str]) -> Service:
         ready="listening on",
         files=(("config.yml", render_config(registry)),),
         folders=("content",),
+    )
+
+
+def describe_store_registry(store: Path, port: int = PORT) -> Service:
+    """`muster registry serve`, at all addresses of the lab's network namespace."""
+    return Service(
+        name="registry",
+        argv=(
+            *(sys.executable, "-m", "muster.cli", "registry", "serve", str(store)),
+            *("--listen", f":{port}", "--log-level", "debug"),
+        ),
+        ready="serving",
     )
 
 

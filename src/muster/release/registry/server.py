@@ -78,7 +78,7 @@ async def serve(
             await signals.first.wait()
             await site.stop()
             server.pre_shutdown()
-            await _wait_for_one((exchange.idle, signals.second), settings.grace_s)
+            await _let_end(exchange, signals, settings.grace_s)
     finally:
         for connection in server.connections:
             if connection.transport is not None:
@@ -106,9 +106,14 @@ async def _hearing_signals() -> AsyncIterator[_Signals]:
             signal.signal(number, handler)
 
 
-async def _wait_for_one(events: tuple[asyncio.Event, ...], deadline_s: float) -> None:
-    """Wait until one of them is set, or for so long."""
-    waits = [asyncio.ensure_future(event.wait()) for event in events]
-    await asyncio.wait(waits, timeout=deadline_s, return_when=asyncio.FIRST_COMPLETED)
+async def _let_end(exchange: Exchange, signals: _Signals, grace_s: float) -> None:
+    """Wait until all are answered, for a moment, or until somebody asks once more."""
+    if exchange.idle.is_set():
+        return
+    _logger.info("what is being sent gets %g s; who asks again to end need not wait", grace_s)
+    waits = [asyncio.ensure_future(event.wait()) for event in (exchange.idle, signals.second)]
+    await asyncio.wait(waits, timeout=grace_s, return_when=asyncio.FIRST_COMPLETED)
     for each in waits:
         each.cancel()
+    if not exchange.idle.is_set():
+        _logger.warning("what was being sent is cut off%s", ", as asked" if signals.second.is_set() else "")
