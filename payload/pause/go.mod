@@ -1,0 +1,3 @@
+module muster.local/payload/pause
+
+go 1.26.0
