@@ -36,7 +36,7 @@ _MANY: Final = {Kind.PACKAGE: "Debian packages", Kind.WHEEL: "Python packages"}
 
 @click.group(epilog=options.examples("muster cache list", "muster cache prune --older-than 30d --dry-run"))
 def cache() -> None:
-    """Show, verify and prune what is kept between runs: images, builds of the machine OS, tools, packages.
+    """Show, verify and prune what is kept between runs: images, builds, tools, packages.
 
     The cache is ~/.cache/muster ($XDG_CACHE_HOME, MUSTER_CACHE and --cache-dir change it). Deleting all of
     it is safe: what is needed again is fetched again.
@@ -141,8 +141,9 @@ def prune(cache_dir: str | None, output_format: str, **flags: Any) -> None:
     """Remove what was not used for a while. What another run is using stays.
 
     Images, downloads that were not completed, what was derived from images, and remembered hashes; builds of
-    the machine OS, the toolbox, and the packages that both are made of. Of the builds, only the last ones are
-    kept anyway: a new one removes those before the last three that nobody used for two hours.
+    the machine OS, the toolbox, and the packages that both are made of; releases that were built, and what
+    they were built from. Of the builds, only the last ones are kept anyway: a new one removes those before
+    the last three that nobody used for two hours.
     """
     as_json = options.begin_without_site(output_format=output_format)
     wish = _parse_wish(flags, as_json=as_json)

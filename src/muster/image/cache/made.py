@@ -34,6 +34,8 @@ class Sort:
 
 
 _BUILDERS: Final = ("machine-os", "toolbox-*")
+_BUILT: Final = re.compile(rf"[a-z0-9-]+-{_KEY}")
+_RELEASE: Final = ("release",)
 SORTS: Final = (
     Sort("machine-os", "machine-os", re.compile(_KEY), ("machine-os",)),
     Sort(
@@ -46,6 +48,10 @@ SORTS: Final = (
     Sort("toolbox", "toolbox", re.compile(_KEY), _BUILDERS, origin="Debian packages, unpacked"),
     Sort("lists", "debian", re.compile(f"apt-{_KEY}"), ("debian",), origin="lists of Debian packages"),
     Sort("package", "debian/debs", re.compile(r"[^/.][^/]*\.deb"), ("debian", *_BUILDERS), is_folder=False),
+    Sort("program", "release/programs", _BUILT, _RELEASE, origin="compiled for a release"),
+    Sort("layer", "release/layers", _BUILT, _RELEASE, origin="packed for a release"),
+    Sort("store", "release", re.compile("store"), _RELEASE, origin="releases that were built"),
+    Sort("go", "go", re.compile("modules|build"), _RELEASE, origin="sources and packages of Go"),
     Sort("wheel", "wheels/*", re.compile(r"[^/.][^/]*\.whl"), ("wheels", *_BUILDERS), is_folder=False),
 )
 

@@ -50,6 +50,10 @@ class Kind(StrEnum):
     TOOLBOX = "toolbox"
     LISTS = "lists"
     PACKAGE = "package"
+    PROGRAM = "program"
+    LAYER = "layer"
+    STORE = "store"
+    GO = "go"
     WHEEL = "wheel"
 
 

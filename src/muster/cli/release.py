@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`muster release ...`: what is installed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from muster.cli import options
+from muster.cli.lazy import LazyGroup
+
+_VERBS: Final = {
+    "build": ("release_build:build", "Build upstream Kubernetes from its sources as a release."),
+    "info": ("release_look:info", "Show what a release holds: components, images, add-ons, sizes."),
+    "verify": ("release_look:verify", "Check that all of a release is there, and right."),
+    "diff": ("release_look:diff", "Show what differs between two releases."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    verbs=_VERBS,
+    epilog=options.examples("muster release build --add-on all", "muster release info"),
+)
+def release() -> None:
+    """Build and look at releases: sets of images by digest, with one image that lists them all.
+
+    A release lies in a content store, a folder that any tool that knows OCI image layouts can read. Unless
+    --store names another, that is one in the cache (`muster cache path`).
+    """

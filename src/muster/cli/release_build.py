@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`muster release build`: upstream Kubernetes, from its sources to images in a store."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from muster.cli import log, options
+from muster.cli.pace import Pace
+from muster.cli.release_place import GO_NAMES, find_cache, host_architecture, store_option, store_place
+from muster.errors import UserError
+from muster.release.build.golang import find_go
+from muster.release.build.layers import zstd_version
+from muster.release.build.make import Means, Step, make_release
+from muster.release.build.plan import make_plan
+from muster.release.build.reading import find_add_ons, load_recipe
+from muster.release.build.recipe import ARCHITECTURES, find_home
+from muster.release.build.whole import Whole
+from muster.release.model import total_size
+from muster.release.store.store import create_store
+from muster.run import run
+from muster.units import render_clock, render_size
+
+
+@click.command(
+    epilog=options.examples(
+        "muster release build",
+        "muster release build --add-on all",
+        "muster release build --add-on metrics-server --arch arm64 --store ~/release",
+        "DIGEST=$(muster release build --output json | jq -r .digest)",
+    )
+)
+@store_option
+@click.option(
+    "--arch",
+    "architecture",
+    metavar="ARCH",
+    help="For which machines: amd64 or arm64.  [default: those of this kind]",
+)
+@click.option(
+    "--add-on",
+    "add_ons",
+    metavar="NAME",
+    multiple=True,
+    help="An add-on that comes along, or all of them; may be given several times.",
+)
+@click.option(
+    "--jobs",
+    "-j",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="How many processors to use.  [default: all]",
+)
+@options.cache_dir
+@options.log_level
+@options.output
+def build(cache_dir: str | None, log_level: str | None, output_format: str, **flags: Any) -> None:
+    """Build Kubernetes, etcd, CoreDNS and add-ons from Go's modules; what is built already is used.
+
+    Every source is pinned by its hash, and the same sources give the same digests on every machine with the
+    same version of Go. The result is images in a content store, and one that lists them all with versions,
+    sources, licences and a bill of materials. The first build takes some minutes and 10 GB in the cache; one
+    that was interrupted goes on with what is there. Needs Go and a Go module proxy.
+    """
+    as_json = options.begin_without_site(log_level, output_format)
+    began = time.monotonic()
+    root = find_cache(cache_dir)
+    recipe = load_recipe(find_home(), flags["add_ons"])
+    go = find_go(recipe.go, root, run)
+    if flags["jobs"]:
+        go = replace(go, jobs=flags["jobs"])
+    plan = make_plan(recipe, _architecture(flags["architecture"]), go.version, zstd_version())
+    store = create_store(store_place(flags["store_dir"], cache_dir))
+    with _steps() as (expect, begin):
+        whole = make_release(plan, Means(root, go, store, tell=log.say, expect=expect, began=begin))
+    if as_json:
+        click.echo(json.dumps(_body(whole, store.root), indent=2))
+    else:
+        click.echo("\n".join(_lines(whole, store.root)))
+    if not flags["add_ons"]:
+        log.note("add-ons that can come along: %s", ", ".join(find_add_ons(recipe.home)))
+    log.note("release in %s", render_clock(time.monotonic() - began))
+
+
+def _architecture(given: str | None) -> str:
+    name = GO_NAMES.get(given, given) if given else host_architecture()
+    if name not in ARCHITECTURES:
+        raise UserError(
+            f"there are no releases for machines of kind {name}",
+            hint=f"choose one with --arch: {', '.join(ARCHITECTURES)}",
+        )
+    return name
+
+
+@contextmanager
+def _steps() -> Iterator[tuple[Callable[[tuple[Step, ...]], None], Callable[[Step], None]]]:
+    """A bar for all that is missing, which is known only when somebody looked."""
+    ends: dict[Step, int] = {}
+    paces: list[Pace] = []
+
+    def expect(steps: tuple[Step, ...]) -> None:
+        total = 0
+        for step in steps:
+            total += step.seconds
+            ends[step] = total
+        if steps:
+            paces.append(stack.enter_context(Pace("building the release", total)))
+
+    def begin(step: Step) -> None:
+        end = ends.get(step, 0)
+        for pace in paces:
+            pace.go(end - step.seconds, end)
+        log.say("%s", step.what)
+
+    with ExitStack() as stack:
+        yield expect, begin
+
+
+def _body(whole: Whole, place: Path) -> dict[str, Any]:
+    release = whole.release
+    return {
+        "name": release.tagged,
+        "digest": whole.own.manifest.digest,
+        "store": str(place.absolute()),
+        "images": {image.id: image.pullspec for image in release.images},
+        "addOns": [add_on.id for add_on in release.add_ons],
+    }
+
+
+def _lines(whole: Whole, place: Path) -> Iterator[str]:
+    release = whole.release
+    yield f"release  {release.tagged}"
+    yield f"digest   {whole.own.manifest.digest}"
+    yield f"images   {len(release.images)}, {render_size(total_size(release.images))}"
+    if release.add_ons:
+        yield f"add-ons  {', '.join(add_on.id for add_on in release.add_ons)}"
+    yield f"store    {os.fspath(place)}"
