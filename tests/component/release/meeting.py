@@ -43,8 +43,13 @@ def patience_of(waits: list[float], tries: int = 3) -> Patience:
     return Patience(tries=tries, sleep=sleep, random=lambda: 1.0)
 
 
-def logins_for(registry: RoughRegistry, auth: str = BASIC.removeprefix("Basic ")) -> Logins:
-    return parse_logins(f'{{"auths": {{"{registry.host}": {{"auth": "{auth}"}}}}}}')
+def logins_of(host: str) -> Logins:
+    auth = BASIC.removeprefix("Basic ")
+    return parse_logins(f'{{"auths": {{"{host}": {{"auth": "{auth}"}}}}}}')
+
+
+def logins_for(registry: RoughRegistry) -> Logins:
+    return logins_of(registry.host)
 
 
 @asynccontextmanager

@@ -221,9 +221,10 @@ def redirected(call: Call, location: str) -> Call:
     here = _parse_url(call.url)
     try:
         there = here.join(URL(location, encoded=True)).with_fragment(None)
+        host, _ = there.host, there.port
     except ValueError as error:
         raise _redirected_wrongly(call.url, "to what is no URL") from error
-    if there.scheme not in ("http", "https") or not there.host:
+    if there.scheme not in ("http", "https") or not host:
         raise _redirected_wrongly(call.url, "to something that is neither HTTP nor HTTPS")
     if here.scheme == "https" and there.scheme != "https" and not call.insecure:
         raise _redirected_wrongly(call.url, "from HTTPS to something that is not")
