@@ -56,7 +56,7 @@ async def stream_blob(
         except Unreachable as error:
             ranges = ranges and not isinstance(error, WrongPart)
             idle = 0 if at > before else idle + 1
-            await patience.wait(_about(wanted, error), idle)
+            await patience.wait(error.about(wanted.shown, wanted.blob.digest), idle)
     raise Unreachable(
         f"{wanted.shown}: the connection broke {_MOST_BREAKS} times",
         hint="run the command again, and it goes on from there; or name a mirror that is nearer",
@@ -116,10 +116,3 @@ def _wrong_size(wanted: Wanted, instead: str) -> Unreachable:
         hint="the image is broken where it comes from; copy it there again, or name another mirror",
         passing=False,
     )
-
-
-def _about(wanted: Wanted, error: Unreachable) -> Unreachable:
-    if wanted.blob.digest in error.message:
-        return error
-    message = f"{wanted.shown}: {error.message}"
-    return Unreachable(message, hint=error.hint, passing=error.passing, wait_s=error.wait_s)

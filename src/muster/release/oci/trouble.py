@@ -28,6 +28,13 @@ class Unreachable(ExternalError):
         self.wait_s = wait_s
         """How long the server asks to be left alone."""
 
+    def about(self, shown: str, digest: str) -> Unreachable:
+        """The same, with the blob that it is about, unless it is named already."""
+        if digest in self.message:
+            return self
+        message = f"{shown}: {self.message}"
+        return Unreachable(message, hint=self.hint, passing=self.passing, wait_s=self.wait_s)
+
 
 class Damaged(ExternalError):
     """What arrived is not what was asked for; nothing may be made of it."""

@@ -46,6 +46,14 @@ class Sending:
 
 async def send_blob(session: Session, sending: Sending) -> Pushed:
     """Bring a blob to a registry, in one try."""
+    try:
+        return await _send_blob(session, sending)
+    except Unreachable as error:
+        named = error.about(sending.shown, sending.blob.digest)
+        raise named from (None if named is error else error)
+
+
+async def _send_blob(session: Session, sending: Sending) -> Pushed:
     if await _is_there(session, sending):
         return Pushed.THERE
     location = await _mount(session, sending) if sending.mount else None
