@@ -10,14 +10,17 @@ import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import BinaryIO
 
 import aiohttp
 import pytest
 from aiohttp import web
 
-from muster.release.oci.digest import digest_of
+from muster.errors import ExternalError
+from muster.release.oci.digest import Digest, digest_of
 from muster.release.registry.access import Access
 from muster.release.registry.exchange import Exchange
+from muster.release.store.blobs import Blobs
 from tests.stored import Stored, build_stored
 
 SIZE = 5_000_000
@@ -111,14 +114,14 @@ def test_reads_that_fail_without_sendfile(stored: Stored, monkeypatch: pytest.Mo
 
 
 def test_a_blob_that_cannot_be_opened(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
-    really = Path.open
+    really = Blobs.open
 
-    def refuse(self: Path, *args: str, **kwargs: int) -> object:
-        if self.name == stored.layer.digest.partition(":")[2]:
-            raise OSError(errno.EIO, "input/output error")
-        return really(self, *args, **kwargs)  # type: ignore[call-overload]
+    def refuse(self: Blobs, digest: Digest) -> BinaryIO:
+        if digest == stored.layer.digest:
+            raise ExternalError("cannot read it: input/output error")
+        return really(self, digest)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Blobs, "open", refuse)
 
     async def use(session: aiohttp.ClientSession) -> None:
         async with session.get(f"/v2/team/tool/blobs/{stored.layer.digest}") as response:

@@ -75,6 +75,11 @@ class Exchange:
         except ClientGone as error:
             _logger.debug("%s went away: %s", request.remote, error)
             raise _cut(request) from error
+        except ConnectionResetError:
+            raise
+        except Exception as error:
+            _logger.error("%s %s failed: %r", request.method, request.path, error)  # noqa: TRY400
+            raise _cut(request) from error
         finally:
             _log_access(request, reply, time.monotonic() - began)
             self._active -= 1

@@ -57,6 +57,7 @@ async def serve(
     store: Store, listening: socket.socket, settings: Settings, tell: Callable[[int], None]
 ) -> None:
     """Serve until the process is asked to end; ``tell`` is told how many names there are, once it does."""
+    asyncio.get_running_loop().set_exception_handler(_note)
     exchange = Exchange(store, settings.users, settings.patience_s)
     server = web.Server(
         exchange,
@@ -85,6 +86,11 @@ async def serve(
                 connection.transport.abort()
         await runner.cleanup()
         exchange.close()
+
+
+def _note(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What no client is told, such as that no more connections are possible."""
+    _logger.error("%s: %r", context.get("message"), context.get("exception"))
 
 
 @contextlib.asynccontextmanager

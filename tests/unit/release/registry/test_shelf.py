@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,6 @@ from muster.release.registry.current import Current
 from muster.release.registry.reply import Trouble
 from muster.release.registry.shelf import Shelf
 from muster.release.store.blobs import Blobs
-from muster.release.store.contents import render_contents
 from tests.stored import MULTI, REGISTRY, TOOL, Stored, build_stored, put_image
 
 
@@ -92,8 +92,10 @@ def test_a_damaged_index_changes_nothing(stored: Stored, logged: pytest.LogCaptu
 
 
 def test_names_of_nothing_are_told(stored: Stored, logged: pytest.LogCaptureFixture) -> None:
-    others = {**stored.store.contents().images, "latest": stored.tool.descriptor}
-    (stored.store.root / "index.json").write_bytes(render_contents(others.items()))
+    path = stored.store.root / "index.json"
+    index = json.loads(path.read_text())
+    index["manifests"][0]["annotations"]["org.opencontainers.image.ref.name"] = "latest"
+    path.write_text(json.dumps(index))
     current = Current(stored.store)
-    assert current.shelf().names.count == 2
+    assert current.shelf().names.count == 1
     assert "'latest' in index.json names no image of a registry" in logged.text
