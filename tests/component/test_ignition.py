@@ -12,8 +12,8 @@ import pytest
 from muster.config.document.folder import Directory
 from muster.image.credentials import credentials_of
 from muster.image.ignition.agent import agent_tree
-from muster.image.ignition.model import render_tree
 from muster.image.tokens import VALID_FOR
+from muster.model.ignition import render_tree
 from tests.golden.test_examples import CLUSTERS, ROOT, resolve
 from tests.seeds import fixed_secrets
 

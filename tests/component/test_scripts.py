@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from muster.config.document.folder import Directory
-from muster.image.ignition.model import File
 from muster.image.ignition.network import network_files
 from muster.image.ignition.scripts import load_script
+from muster.model.ignition import File
 from tests.golden.test_examples import ROOT, resolve
 
 

@@ -10,7 +10,7 @@ import pytest
 from muster.config.document.folder import Directory
 from muster.image.credentials import Credentials
 from muster.image.ignition.agent import agent_config
-from muster.image.ignition.model import Config
+from muster.model.ignition import Config
 from tests.conftest import Golden
 from tests.golden.test_examples import CLUSTERS, HERE, resolve
 

@@ -15,13 +15,13 @@ from muster.cli.medium import media_options, read_text, tell
 from muster.cli.options import BaseImageFlags
 from muster.config.resolve_image_based import resolve_installation
 from muster.errors import cannot
-from muster.image.ignition.model import render_tree
 from muster.image.image_based.image import ISO_NAME, build_installation_image
 from muster.image.image_based.installation import POST_SCRIPT, installation_tree
 from muster.image.iso.volume import Volume
 from muster.image.making import Making, digest_inputs, start_making
 from muster.image.manner import Manner
 from muster.image.product import Source
+from muster.model.ignition import render_tree
 
 IGNITION: Final = "rhcos-ibi.ign"
 

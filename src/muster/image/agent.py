@@ -18,7 +18,6 @@ from muster.image.cpio import Member, render_archive
 from muster.image.credentials import credentials_of
 from muster.image.ignition.agent import agent_config, agent_tree
 from muster.image.ignition.config_image import config_files
-from muster.image.ignition.model import File, render_tree
 from muster.image.ignition.network import UNIT_NAME, network_files
 from muster.image.ignition.unconfigured import CONFIG_LABEL
 from muster.image.iso.writer import render_iso
@@ -27,6 +26,7 @@ from muster.image.kubeconfig import render_kubeconfig
 from muster.image.pki import build_pki
 from muster.image.secrets import SiteSecrets
 from muster.image.tokens import VALID_FOR
+from muster.model.ignition import File, render_tree
 from muster.model.plan import Plan
 
 _INITRD_CONTENTS: Final = """\

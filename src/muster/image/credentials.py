@@ -8,14 +8,9 @@ from dataclasses import field
 from datetime import timedelta
 from typing import Final
 
+from muster.certificates.issue import Authority, render_certificate
 from muster.frozen import dataclass
-from muster.image.pki import (
-    Authority,
-    build_pki,
-    build_service_authority,
-    build_service_certificate,
-    render_certificate,
-)
+from muster.image.pki import build_pki, build_service_authority, build_service_certificate
 from muster.image.secrets import KeyName, SiteSecrets
 from muster.image.tokens import build_tokens
 from muster.model.plan import Plan

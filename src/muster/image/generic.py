@@ -10,10 +10,10 @@ from muster.config.resolve import resolve_hosts
 from muster.image.coreos.architecture import find_architecture
 from muster.image.coreos.customize import Customization
 from muster.image.ignition.merge import merge_given
-from muster.image.ignition.model import render_tree, tree_of
 from muster.image.ignition.unconfigured import Generic, unconfigured_config
 from muster.image.iso.volume import Volume
 from muster.image.kernel import edit_arguments
+from muster.model.ignition import render_tree, tree_of
 from muster.model.release import RPM_ARCHITECTURES
 from muster.model.site import Site
 

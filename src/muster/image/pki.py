@@ -1,47 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Secrets → certificates. Nothing random is added: the same secrets give the same certificates, to the byte.
 
-Subjects, uses and dates are those that the cluster expects. The texts in names have the types that Go gives
-to them: a client written in Go finds the authority of a certificate by comparing names byte by byte.
+Subjects, uses and dates are those that the cluster expects.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
-from dataclasses import field
 from datetime import datetime, timedelta
-from functools import lru_cache
-from ipaddress import ip_address
 from typing import Final
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.name import _ASN1Type
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
+from cryptography.x509.oid import NameOID
 
+from muster.certificates.issue import (
+    CLIENT,
+    SERVER,
+    TEN_YEARS,
+    TWO_YEARS,
+    Authority,
+    Term,
+    Wish,
+    common_name,
+    issue,
+    make_authority,
+    make_name,
+)
 from muster.frozen import dataclass
-from muster.image.keys import PrivateKey, public_der, signature_hash
 from muster.image.secrets import KeyName, SiteSecrets
 
-TEN_YEARS: Final = timedelta(days=3650)
-TWO_YEARS: Final = timedelta(days=730)
-_PRINTABLE: Final = re.compile(r"[A-Za-z0-9 '()+,./:=?-]*\Z")
 _OPENSHIFT: Final = "openshift"
-
-
-@dataclass(frozen=True)
-class Authority:
-    """A certificate that signs others, and the key that it does so with."""
-
-    certificate: x509.Certificate
-    key: PrivateKey = field(repr=False)
-
-    @property
-    def pem(self) -> str:
-        return render_certificate(self.certificate)
 
 
 @dataclass(frozen=True)
@@ -86,24 +74,17 @@ def build_pki(secrets: SiteSecrets) -> Pki:
 
 def build_service_authority(secrets: SiteSecrets) -> Authority:
     """The authority of the service that hosts meet at, and of nothing else."""
-    names = ((NameOID.ORGANIZATIONAL_UNIT_NAME, "muster"), (NameOID.COMMON_NAME, "muster-service-ca"))
-    return _authority(secrets, KeyName.SERVICE_CA, _name(*names), TEN_YEARS)
+    subject = make_name(
+        (NameOID.ORGANIZATIONAL_UNIT_NAME, "muster"), (NameOID.COMMON_NAME, "muster-service-ca")
+    )
+    return _authority(secrets, KeyName.SERVICE_CA, subject, TEN_YEARS)
 
 
 def build_service_certificate(secrets: SiteSecrets, names: Sequence[str]) -> x509.Certificate:
     """The certificate of the service that hosts meet at, for these names and addresses."""
-    authority = build_service_authority(secrets)
-    key = secrets.private[KeyName.SERVICE]
-    subject = _name((NameOID.ORGANIZATIONAL_UNIT_NAME, "muster"), (NameOID.COMMON_NAME, "muster-service"))
-    builder = _begin(secrets, subject, authority.certificate.subject, key, TEN_YEARS)
-    builder = _add_uses(builder, key, (ExtendedKeyUsageOID.SERVER_AUTH,), authority)
-    alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
-    return _sign(builder.add_extension(alternatives, critical=False), authority.key)
-
-
-def render_certificate(certificate: x509.Certificate) -> str:
-    """A certificate as PEM."""
-    return certificate.public_bytes(Encoding.PEM).decode("ascii")
+    subject = make_name((NameOID.ORGANIZATIONAL_UNIT_NAME, "muster"), (NameOID.COMMON_NAME, "muster-service"))
+    wish = Wish(subject, secrets.private[KeyName.SERVICE], (SERVER,), tuple(names))
+    return issue(build_service_authority(secrets), wish, _term(secrets, TEN_YEARS))
 
 
 def ingress_name(created: datetime) -> str:
@@ -112,91 +93,24 @@ def ingress_name(created: datetime) -> str:
 
 
 def _signer(secrets: SiteSecrets, name: KeyName) -> Authority:
-    subject = _name((NameOID.ORGANIZATIONAL_UNIT_NAME, _OPENSHIFT), (NameOID.COMMON_NAME, str(name)))
+    subject = make_name((NameOID.ORGANIZATIONAL_UNIT_NAME, _OPENSHIFT), (NameOID.COMMON_NAME, str(name)))
     return _authority(secrets, name, subject, TEN_YEARS)
 
 
 def _ingress(secrets: SiteSecrets) -> Authority:
-    subject = _name((NameOID.COMMON_NAME, ingress_name(secrets.created)))
+    subject = common_name(ingress_name(secrets.created))
     return _authority(secrets, KeyName.INGRESS_SIGNER, subject, TWO_YEARS)
 
 
 def _authority(secrets: SiteSecrets, name: KeyName, subject: x509.Name, valid: timedelta) -> Authority:
-    key = secrets.private[name]
-    builder = _begin(secrets, subject, subject, key, valid)
-    builder = builder.add_extension(_usage(key, signs=True), critical=True)
-    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-    return Authority(_sign(builder.add_extension(_key_id(key), critical=False), key), key)
+    return make_authority(subject, secrets.private[name], _term(secrets, valid))
 
 
 def _admin_client(secrets: SiteSecrets, authority: Authority) -> x509.Certificate:
-    key = secrets.private[KeyName.ADMIN_CLIENT]
-    subject = _name((NameOID.ORGANIZATION_NAME, "system:masters"), (NameOID.COMMON_NAME, "system:admin"))
-    builder = _begin(secrets, subject, authority.certificate.subject, key, TEN_YEARS)
-    uses = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
-    return _sign(_add_uses(builder, key, uses, authority), authority.key)
+    subject = make_name((NameOID.ORGANIZATION_NAME, "system:masters"), (NameOID.COMMON_NAME, "system:admin"))
+    wish = Wish(subject, secrets.private[KeyName.ADMIN_CLIENT], (SERVER, CLIENT))
+    return issue(authority, wish, _term(secrets, TEN_YEARS))
 
 
-def _begin(
-    secrets: SiteSecrets, subject: x509.Name, issuer: x509.Name, key: PrivateKey, valid: timedelta
-) -> x509.CertificateBuilder:
-    start = secrets.created
-    public = key.public_key()
-    seed = secrets.cluster_id.encode() + subject.public_bytes() + public_der(public)
-    serial = int.from_bytes(hashlib.sha256(seed).digest()[:16], "big") >> 1 or 1
-    return x509.CertificateBuilder(issuer, subject, public, serial, start, start + valid)
-
-
-def _add_uses(
-    builder: x509.CertificateBuilder, key: PrivateKey, uses: Sequence[ObjectIdentifier], authority: Authority
-) -> x509.CertificateBuilder:
-    """The extensions of a certificate that signs no others."""
-    issuer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(_key_id(authority.key))
-    return (
-        builder.add_extension(_usage(key, signs=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage(uses), critical=False)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_key_id(key), critical=False)
-        .add_extension(issuer, critical=False)
-    )
-
-
-def _sign(builder: x509.CertificateBuilder, key: PrivateKey) -> x509.Certificate:
-    deterministic = True if isinstance(key, ec.EllipticCurvePrivateKey) else None
-    return builder.sign(key, signature_hash(key), ecdsa_deterministic=deterministic)
-
-
-def _usage(key: PrivateKey, *, signs: bool) -> x509.KeyUsage:
-    """What a key may do; only an RSA key can encrypt others."""
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=not isinstance(key, ec.EllipticCurvePrivateKey),
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _key_id(key: PrivateKey) -> x509.SubjectKeyIdentifier:
-    return x509.SubjectKeyIdentifier.from_public_key(key.public_key())
-
-
-@lru_cache(maxsize=16)
-def _name(*parts: tuple[ObjectIdentifier, str]) -> x509.Name:
-    """A name whose texts have the types that Go chooses: printable when it can be, else UTF-8."""
-    return x509.Name([x509.NameAttribute(which, text, _type=_type_of(text)) for which, text in parts])
-
-
-def _type_of(text: str) -> _ASN1Type:
-    return _ASN1Type.PrintableString if _PRINTABLE.match(text) else _ASN1Type.UTF8String
-
-
-def _alternative(name: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ip_address(name))
-    except ValueError:
-        return x509.DNSName(name)
+def _term(secrets: SiteSecrets, length: timedelta) -> Term:
+    return Term(secrets.cluster_id, secrets.created, length)

@@ -20,9 +20,9 @@ from typing import Final
 import bcrypt
 from cryptography.exceptions import UnsupportedAlgorithm
 
+from muster.certificates.keys import P256, PrivateKey, Random, make_key, parse_key, render_key, spec_of
 from muster.errors import UserError
 from muster.frozen import dataclass
-from muster.image.keys import P256, PrivateKey, Random, make_key, parse_key, render_key, spec_of
 from muster.model.pki import KeySpec
 
 VERSION: Final = 1

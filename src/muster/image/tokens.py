@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
+from muster.certificates.keys import PrivateKey, public_pem
 from muster.errors import UserError
 from muster.frozen import dataclass
-from muster.image.keys import PrivateKey, public_pem
 from muster.image.secrets import KeyName, SiteSecrets
 from muster.units import parse_span
 

@@ -11,7 +11,7 @@ import pytest
 from muster.config.formats.ignition import ignition_fault
 from muster.errors import UserError
 from muster.image.ignition.merge import merge, parse_override
-from muster.image.ignition.model import Config, File, Unit, User, data_url, join, render_tree, tree_of
+from muster.model.ignition import Config, File, Unit, User, data_url, join, render_tree, tree_of
 
 OURS = tree_of(
     Config(

@@ -16,8 +16,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from muster.certificates.keys import make_key, parse_key, render_key, spec_of
 from muster.errors import UserError
-from muster.image.keys import make_key, parse_key, render_key, spec_of
 from muster.image.secrets import (
     SIGNERS,
     KeyName,

@@ -13,7 +13,6 @@ from muster.frozen import dataclass
 
 _VERSION: Final = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})\Z")
 _NEWEST: Final = (3, 2)
-VERSION: Final = "3.2.0"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from muster.image.credentials import Credentials
-from muster.image.ignition.model import Config, User
+from muster.model.ignition import Config, User
 from muster.model.plan import Plan
 
 

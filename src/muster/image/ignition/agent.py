@@ -13,11 +13,11 @@ from muster.image.ignition.hosts import hosts
 from muster.image.ignition.images import images
 from muster.image.ignition.label import label
 from muster.image.ignition.merge import merge_given
-from muster.image.ignition.model import Config, join, tree_of
 from muster.image.ignition.names import names
 from muster.image.ignition.network import network
 from muster.image.ignition.proxy import proxy
 from muster.image.ignition.rendezvous import rendezvous
+from muster.model.ignition import Config, join, tree_of
 from muster.model.plan import Plan
 
 CONCERNS: Final = (access, clock, cluster, hosts, images, label, names, network, proxy, rendezvous)

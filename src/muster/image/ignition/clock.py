@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from muster.image.credentials import Credentials
-from muster.image.ignition.model import PUBLIC, Config, File
+from muster.model.ignition import PUBLIC, Config, File
 from muster.model.plan import Plan
 
 REST: Final = "driftfile /var/lib/chrony/drift\nmakestep 1.0 3\nrtcsync\nlogdir /var/log/chrony\n"

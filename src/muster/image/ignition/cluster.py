@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from muster.config.kinds import MANIFESTS_DIR
 from muster.config.manifests import render_manifests
 from muster.image.credentials import Credentials
-from muster.image.ignition.model import Config, File
+from muster.model.ignition import Config, File
 from muster.model.plan import Plan
 
 

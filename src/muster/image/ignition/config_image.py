@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.image.ignition.model import Config, File
+from muster.model.ignition import Config, File
 
 _PROGRAMS: Final = "/usr/local/bin/"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from muster.config.manifests import render_yaml
 from muster.image.credentials import Credentials
-from muster.image.ignition.model import PUBLIC, Config, File
 from muster.model.dump import dump
+from muster.model.ignition import PUBLIC, Config, File
 from muster.model.plan import HostPlan, Plan
 from muster.model.tree import Plain
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from muster.image.credentials import Credentials
-from muster.image.ignition.model import PUBLIC, Config, File
+from muster.model.ignition import PUBLIC, Config, File
 from muster.model.plan import Plan
 from muster.model.registries import render_registries_conf
 

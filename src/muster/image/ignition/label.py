@@ -7,7 +7,7 @@ import json
 
 from muster import __version__
 from muster.image.credentials import Credentials
-from muster.image.ignition.model import PUBLIC, Config, File
+from muster.model.ignition import PUBLIC, Config, File
 from muster.model.plan import Plan
 
 PATH = "/etc/assisted/medium.json"

@@ -12,8 +12,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muster.config.formats.ignition import SPEC, VERSION, Many, Spec, ignition_fault
+from muster.config.formats.ignition import SPEC, Many, Spec, ignition_fault
 from muster.errors import UserError
+from muster.model.ignition import VERSION
 
 _AT_A_PATH: Final = ("files", "directories", "links")
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from muster.image.credentials import Credentials
-from muster.image.ignition.model import PROGRAM, PUBLIC, Config, File, Unit
 from muster.image.ignition.scripts import load_script
+from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
 from muster.model.plan import Plan
 
 _UNIT = """\

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from muster.image.credentials import Credentials
-from muster.image.ignition.model import PROGRAM, PUBLIC, Config, File, Unit
 from muster.image.ignition.scripts import load_script
+from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
 from muster.model.plan import HostPlan, Plan
 
 FOLDER: Final = "/etc/assisted/network"

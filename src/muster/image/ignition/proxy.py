@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from muster.image.credentials import Credentials
-from muster.image.ignition.model import Config, File
+from muster.model.ignition import Config, File
 from muster.model.plan import Plan
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from muster.image.credentials import Credentials
-from muster.image.ignition.model import Config, File
+from muster.model.ignition import Config, File
 from muster.model.plan import Plan
 from muster.model.values import IP
 

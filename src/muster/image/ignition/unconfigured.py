@@ -8,9 +8,9 @@ from typing import Final
 
 from muster import __version__
 from muster.frozen import dataclass
-from muster.image.ignition.model import PROGRAM, PUBLIC, Config, File, Unit, User
 from muster.image.ignition.network import UNIT, UNIT_NAME, network_files
 from muster.image.ignition.scripts import load_script
+from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit, User
 from muster.model.plan import HostPlan
 
 CONFIG_LABEL: Final = "agent_configimage"

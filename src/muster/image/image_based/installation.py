@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from muster.config.manifests import render_yaml
 from muster.image.ignition.merge import merge, parse_override
-from muster.image.ignition.model import PROGRAM, PUBLIC, Config, File, Unit, User, tree_of
 from muster.image.ignition.scripts import load_script
+from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit, User, tree_of
 from muster.model.image_based_plan import InstallationPlan
 from muster.model.registries import render_registries_conf
 from muster.model.tree import Plain

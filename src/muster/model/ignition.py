@@ -8,9 +8,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from muster.config.formats.ignition import VERSION
 from muster.frozen import dataclass
 
+VERSION: Final = "3.2.0"
+"""Of the spec that configs are written in: the oldest that says all that they need."""
 SECRET: Final = 0o600
 PUBLIC: Final = 0o644
 PROGRAM: Final = 0o755
