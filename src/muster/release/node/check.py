@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a cluster can be made as it is described: everything that its nodes would find out too late."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from muster.errors import UserError
+from muster.frozen import dataclass
+from muster.model.values import name_fault
+from muster.release.node.cluster import Cluster, NodeRelease, room
+from muster.release.oci.reference import parse_reference
+
+_DNS_BITS: Final = 4
+"""The name server has the tenth address of the services, and so their network at least sixteen."""
+
+
+@dataclass(frozen=True)
+class _Fault:
+    what: str
+    hint: str
+
+
+def check_cluster(release: NodeRelease, cluster: Cluster) -> None:
+    """A UserError that tells the first thing that does not hold."""
+    for fault in (*_member_faults(cluster), *_network_faults(cluster), *_image_faults(release)):
+        raise UserError(
+            f"the cluster {cluster.name} cannot be made from release {release.version}: {fault.what}",
+            hint=fault.hint,
+        )
+
+
+def _member_faults(cluster: Cluster) -> Iterator[_Fault]:
+    if not cluster.control_plane:
+        yield _Fault("it has no control-plane host", "give at least one host the role master")
+    for member in cluster.members:
+        fault = name_fault(member.name)
+        if fault:
+            yield _Fault(
+                f"{member.name!r} cannot be the name of a node: {fault}",
+                "name hosts with lower-case letters, digits, - and .",
+            )
+    for name in _twice(member.name for member in cluster.members):
+        yield _Fault(f"two hosts are called {name}", "give every host a name of its own")
+    for address in _twice(str(address) for member in cluster.members for address in member.addresses):
+        yield _Fault(f"two hosts have the address {address}", "give every host addresses of its own")
+
+
+def _network_faults(cluster: Cluster) -> Iterator[_Fault]:
+    families = [network.version for network in cluster.services]
+    if len(families) not in (1, 2) or len({*families}) != len(families):
+        yield _Fault("it needs one network of services, or one of each family", "correct serviceNetwork")
+    if [network.cidr.version for network in cluster.pods] != families:
+        yield _Fault(
+            "its networks of pods and of services are not of the same families in the same order",
+            "list one network of each family, in the same order, in clusterNetwork and serviceNetwork",
+        )
+    for member in cluster.members:
+        if [address.version for address in member.addresses] != families:
+            yield _Fault(
+                f"{member.name} has not one address of each family of the cluster, in the same order",
+                "a host needs an IPv4 address, an IPv6 address, or both, as the networks of services say",
+            )
+    for network in cluster.services:
+        if network.max_prefixlen - network.prefixlen < _DNS_BITS:
+            yield _Fault(f"the network of services {network} is too small", "it needs 16 addresses or more")
+    for pods in cluster.pods:
+        if room(pods) < len(cluster.members):
+            yield _Fault(
+                f"{pods.cidr} has parts of length {pods.host_prefix} for {room(pods)} hosts, "
+                f"there are {len(cluster.members)}",
+                "take a larger network for pods, or a longer hostPrefix",
+            )
+
+
+def _image_faults(release: NodeRelease) -> Iterator[_Fault]:
+    for image in (release.kube, release.coredns, release.pause):
+        if parse_reference(image).digest is None:
+            yield _Fault(
+                f"the image {image} is not named by its digest", "name the images of the release by digest"
+            )
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]

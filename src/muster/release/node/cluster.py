@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster of a kubernetes release as its nodes have to know it, and what follows for each of them."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from ipaddress import IPv4Network, IPv6Network
+from typing import Final
+
+from muster.frozen import dataclass
+from muster.model.host import Role
+from muster.model.plan import PodNetwork
+from muster.model.registries import RegistriesConf
+from muster.model.values import IP, Network, Secret
+
+API_PORT: Final = 6443
+LOCAL: Final = f"https://127.0.0.1:{API_PORT}"
+"""A control-plane host asks its own API: it is there when those of others are not."""
+_DNS: Final = 10
+"""Which address of the network of services the cluster's name server has."""
+
+
+@dataclass(frozen=True)
+class NodeRelease:
+    """What of a release runs on nodes: images by digest."""
+
+    version: str
+    kube: str
+    """Holds the one program that is all of Kubernetes and etcd."""
+    coredns: str
+    pause: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """A host of the cluster."""
+
+    name: str
+    addresses: tuple[IP, ...]
+    """One of each family that the cluster has, in the same order."""
+    role: Role
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """All that its nodes have in common. Hosts that join later come last: the order counts."""
+
+    name: str
+    base_domain: str
+    id: str
+    members: tuple[Member, ...]
+    pods: tuple[PodNetwork, ...]
+    services: tuple[Network, ...]
+    api_vips: tuple[IP, ...] = ()
+    registries: RegistriesConf = field(default_factory=RegistriesConf)
+    trust_bundle: str = field(default="", repr=False)
+    """Authorities of the registries, as PEM."""
+    pull_secret: Secret | None = None
+    tuning: str = "default"
+    """A profile of tuning.toml."""
+    dns_domain: str = "cluster.local"
+
+    @property
+    def domain(self) -> str:
+        """Domain of the names that the cluster has outside of itself."""
+        return f"{self.name}.{self.base_domain}"
+
+    @property
+    def control_plane(self) -> tuple[Member, ...]:
+        return tuple(member for member in self.members if member.role is Role.MASTER)
+
+    @property
+    def voters(self) -> tuple[Member, ...]:
+        """The members of etcd, all of them from the beginning."""
+        return tuple(member for member in self.members if member.role is not Role.WORKER)
+
+    @property
+    def first(self) -> Member:
+        """The host that sets up what is done once for the whole cluster."""
+        return self.control_plane[0]
+
+    @property
+    def has_workers(self) -> bool:
+        return any(member.role is Role.WORKER for member in self.members)
+
+    @property
+    def dns_addresses(self) -> tuple[IP, ...]:
+        """Where pods find the cluster's name server."""
+        return tuple(network[_DNS] for network in self.services)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the API is called by clients outside of the cluster."""
+        return (f"api.{self.domain}", f"api-int.{self.domain}")
+
+    def server_for(self, host: Member) -> str:
+        """Where a host reaches the API: at itself if it can, else at an address rather than by a name."""
+        if host.role is Role.MASTER:
+            return LOCAL
+        if self.api_vips:
+            return f"https://{url_host(self.api_vips[0])}:{API_PORT}"
+        if len(self.control_plane) == 1:
+            return f"https://{url_host(self.first.addresses[0])}:{API_PORT}"
+        return f"https://api-int.{self.domain}:{API_PORT}"
+
+    def pod_subnets(self, host: Member) -> tuple[Network, ...]:
+        """The part of each network of pods that a host's own pods get their addresses from."""
+        number = self.members.index(host)
+        return tuple(_subnet(network, number) for network in self.pods)
+
+
+def url_host(address: IP) -> str:
+    """An address as it stands in a URL."""
+    return f"[{address}]" if address.version == 6 else str(address)
+
+
+def room(network: PodNetwork) -> int:
+    """How many hosts can get a part of a network of pods."""
+    bits = network.host_prefix - network.cidr.prefixlen
+    return 1 << bits if bits >= 0 else 0
+
+
+def _subnet(network: PodNetwork, number: int) -> Network:
+    size = 1 << (network.cidr.max_prefixlen - network.host_prefix)
+    start = int(network.cidr.network_address) + number * size
+    if isinstance(network.cidr, IPv4Network):
+        return IPv4Network((start, network.host_prefix))
+    return IPv6Network((start, network.host_prefix))

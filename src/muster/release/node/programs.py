@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of a node: a unit for each, and the configuration files of those that want one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import yaml
+
+from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
+from muster.release.node.certificates import HOME, PKI
+from muster.release.node.cluster import Cluster, Member, NodeRelease, url_host
+from muster.release.node.templates import fill, load_template
+from muster.release.node.tuning import Program, Tuning
+
+KUBE_NAMES: Final = (
+    "etcd", "etcdctl", "etcdutl", "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler",
+    "kubeadm", "kubectl", "kubelet",
+)  # fmt: skip
+"""What the one program is called by; it does what its name says."""
+_OWN: Final = ("muster-kube", "muster-node-network")
+_EVERYWHERE: Final = {4: "0.0.0.0", 6: "::"}  # noqa: S104
+
+
+def programs(release: NodeRelease, cluster: Cluster, host: Member, tuning: Tuning) -> Config:
+    """All programs of a host's role."""
+    values = _values(release, cluster, host)
+    units = [Unit(f"{name}.service", fill(load_template(f"units/{name}.service"), values)) for name in _OWN]
+    for name in tuning.roles[host.role].programs:
+        program = tuning.programs[name]
+        own = {**values, **_settings(program, alone=len(cluster.control_plane) == 1)}
+        units.append(Unit(f"{name}.service", fill(load_template(f"units/{name}.service"), own)))
+    files = [
+        File(f"{HOME}/kubelet.yaml", _yaml(_kubelet(cluster, host, tuning)), PUBLIC),
+        File(f"{HOME}/kube-proxy.yaml", _yaml(_kube_proxy(cluster, host, tuning)), PUBLIC),
+        File(
+            "/usr/local/bin/muster-wait-for-api", load_template("scripts/wait-for-api.sh").encode(), PROGRAM
+        ),
+    ]
+    return Config(tuple(files), tuple(units))
+
+
+def _values(release: NodeRelease, cluster: Cluster, host: Member) -> dict[str, str]:
+    everywhere = _EVERYWHERE[host.addresses[0].version]
+    members = (f"{member.name}=https://{url_host(member.addresses[0])}:2380" for member in cluster.voters)
+    return {
+        "name": host.name,
+        "address": url_host(host.addresses[0]),
+        "plain_address": str(host.addresses[0]),
+        "node_addresses": ",".join(map(str, host.addresses)),
+        "everywhere": f"[{everywhere}]" if ":" in everywhere else everywhere,
+        "plain_everywhere": everywhere,
+        "etcd_members": ",".join(members),
+        "cluster_id": cluster.id,
+        "cluster_name": cluster.name,
+        "dns_domain": cluster.dns_domain,
+        "server": cluster.server_for(host),
+        "service_networks": ",".join(map(str, cluster.services)),
+        "kube_image": release.kube,
+        "kube_names": " ".join(KUBE_NAMES),
+    }
+
+
+def _settings(program: Program, *, alone: bool) -> dict[str, str]:
+    flags = program.flags_of(alone=alone)
+    return {
+        "flags": "".join(f" \\\n    --{name}={_word(flags[name])}" for name in sorted(flags)),
+        "environment": "\n".join(f"Environment={name}={each}" for name, each in program.environment.items()),
+        "service": "\n".join(f"{name}={each}" for name, each in program.service.items()),
+    }
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _kubelet(cluster: Cluster, host: Member, tuning: Tuning) -> dict[str, Any]:
+    role = tuning.roles[host.role]
+    tainted = role.taint and (cluster.has_workers or not role.taint_only_beside_workers)
+    taints = [{"key": role.taint, "effect": "NoSchedule"}] if tainted else []
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True},
+            "x509": {"clientCAFile": f"{PKI}/kubelet-client-ca.crt"},
+        },
+        "authorization": {"mode": "Webhook"},
+        "tlsCertFile": f"{PKI}/kubelet.crt",
+        "tlsPrivateKeyFile": f"{PKI}/kubelet.key",
+        "rotateCertificates": True,
+        "cgroupDriver": "systemd",
+        "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
+        "clusterDNS": [str(address) for address in cluster.dns_addresses],
+        "clusterDomain": cluster.dns_domain,
+        "registerWithTaints": taints,
+        **tuning.programs["kubelet"].config,
+    }
+
+
+def _kube_proxy(cluster: Cluster, host: Member, tuning: Tuning) -> dict[str, Any]:
+    return {
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "kind": "KubeProxyConfiguration",
+        "mode": "nftables",
+        "clusterCIDR": ",".join(str(network.cidr) for network in cluster.pods),
+        "hostnameOverride": host.name,
+        "clientConnection": {"kubeconfig": f"{HOME}/kube-proxy.conf"},
+        "metricsBindAddress": "127.0.0.1:10249",
+        **tuning.programs["kube-proxy"].config,
+    }
+
+
+def _yaml(body: Mapping[str, Any]) -> bytes:
+    text: str = yaml.safe_dump(dict(body), sort_keys=False)
+    return text.encode()

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Waits until the API at $1 says that it is ready, and tells what it still lacks. Whoever is not known may ask that
+# only when the API has set up its own permissions, so that an answer means that these are there, too.
+set -u
+told=
+until answer=$(curl --silent --show-error --fail-with-body --max-time 20 \
+    --cacert /etc/kubernetes/pki/api-ca.crt "$1/readyz" 2>&1); do
+    reason=$(printf '%s' "$answer" | grep -v '^\[+\]' | tr '\n' ' ' | cut -c 1-300)
+    [ "$reason" = "$told" ] || echo "waiting for the API at $1: $reason"
+    told=$reason
+    sleep 2
+done
