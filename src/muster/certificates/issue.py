@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import field
 from datetime import datetime, timedelta
@@ -95,7 +96,12 @@ def common_name(name: str) -> x509.Name:
 @lru_cache(maxsize=64)
 def make_name(*parts: tuple[ObjectIdentifier, str]) -> x509.Name:
     """A name whose texts have the types that Go chooses: printable when it can be, else UTF-8."""
-    return x509.Name([x509.NameAttribute(which, text, _type=_type_of(text)) for which, text in parts])
+    # The standard wants common names of up to 64 characters; a kubelet's may be longer, and Go does not mind.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return x509.Name(
+            [x509.NameAttribute(which, text, _type=_type_of(text), _validate=False) for which, text in parts]
+        )
 
 
 def _begin(subject: x509.Name, issuer: x509.Name, key: PrivateKey, term: Term) -> x509.CertificateBuilder:

@@ -28,6 +28,7 @@ from muster.certificates.issue import (
 )
 from muster.frozen import dataclass
 from muster.image.secrets import KeyName, SiteSecrets
+from muster.release.node.authorities import SiteAuthorities
 
 _OPENSHIFT: Final = "openshift"
 
@@ -70,6 +71,11 @@ def build_pki(secrets: SiteSecrets) -> Pki:
         admin_client=_admin_client(secrets, admin),
         ingress=_ingress(secrets),
     )
+
+
+def site_authorities(pki: Pki) -> SiteAuthorities:
+    """What a cluster that Muster itself makes takes over, so that auth/kubeconfig is its kubeconfig."""
+    return SiteAuthorities(serving=pki.load_balancer, api_bundle=pki.api_bundle, admin=pki.admin.pem)
 
 
 def build_service_authority(secrets: SiteSecrets) -> Authority:

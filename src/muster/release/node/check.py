@@ -13,6 +13,7 @@ from muster.model.values import name_fault
 from muster.release.node.cluster import Cluster, NodeRelease, room
 from muster.release.oci.reference import parse_reference
 
+_LONGEST_NAME: Final = 63
 _DNS_BITS: Final = 4
 """The name server has the tenth address of the services, and so their network at least sixteen."""
 
@@ -36,7 +37,7 @@ def _member_faults(cluster: Cluster) -> Iterator[_Fault]:
     if not cluster.control_plane:
         yield _Fault("it has no control-plane host", "give at least one host the role master")
     for member in cluster.members:
-        fault = name_fault(member.name)
+        fault = _name_fault(member.name)
         if fault:
             yield _Fault(
                 f"{member.name!r} cannot be the name of a node: {fault}",
@@ -46,6 +47,14 @@ def _member_faults(cluster: Cluster) -> Iterator[_Fault]:
         yield _Fault(f"two hosts are called {name}", "give every host a name of its own")
     for address in _twice(str(address) for member in cluster.members for address in member.addresses):
         yield _Fault(f"two hosts have the address {address}", "give every host addresses of its own")
+
+
+def _name_fault(name: str) -> str:
+    fault = name_fault(name)
+    # A label of the node has its name, and labels are shorter than names.
+    if not fault and len(name) > _LONGEST_NAME:
+        fault = f"it has {len(name)} characters, {_LONGEST_NAME} are allowed"
+    return fault
 
 
 def _network_faults(cluster: Cluster) -> Iterator[_Fault]:

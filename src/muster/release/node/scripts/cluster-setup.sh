@@ -3,7 +3,7 @@
 # Gives the cluster what no host can give to itself: permissions, the name server, and the roles of its hosts. The
 # login for that is removed afterwards.
 set -eu
-home=/etc/kubernetes/setup
+home=${MUSTER_ROOT-}/etc/kubernetes/setup
 export KUBECONFIG=$home/kubeconfig
 
 kubectl apply --server-side --force-conflicts --field-manager=muster --filename="$home/manifests"
@@ -25,6 +25,6 @@ while :; do
     sleep 10
 done
 
-mkdir -p /var/lib/muster
-touch /var/lib/muster/cluster-setup.done
+mkdir -p "${MUSTER_ROOT-}/var/lib/muster"
+touch "${MUSTER_ROOT-}/var/lib/muster/cluster-setup.done"
 rm -f "$KUBECONFIG"

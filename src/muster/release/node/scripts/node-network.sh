@@ -3,7 +3,7 @@
 # Waits for the addresses of this host, then leads packets to the pods of the other hosts, and hides its own pods
 # behind its address from everybody else. The routes are set again whenever addresses change: they go with a link.
 set -eu
-home=/etc/kubernetes/network
+home=${MUSTER_ROOT-}/etc/kubernetes/network
 
 missing() {
     while read -r address; do

@@ -5,7 +5,7 @@
 set -u
 told=
 until answer=$(curl --silent --show-error --fail-with-body --max-time 20 \
-    --cacert /etc/kubernetes/pki/api-ca.crt "$1/readyz" 2>&1); do
+    --cacert "${MUSTER_ROOT-}/etc/kubernetes/pki/api-ca.crt" "$1/readyz" 2>&1); do
     reason=$(printf '%s' "$answer" | grep -v '^\[+\]' | tr '\n' ' ' | cut -c 1-300)
     [ "$reason" = "$told" ] || echo "waiting for the API at $1: $reason"
     told=$reason
