@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What makes a node of a host, judged by real programs: Ignition, systemd, openssl, a shell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from muster.model.ignition import Config, render_tree, tree_of
+from muster.release.node.payload import plan_cluster
+from muster.release.node.templates import load_template
+from tests.clusters import CLUSTERS, RELEASE, authorities
+from tests.component.test_ignition import validate
+from tests.seeds import seeded
+
+NEWER = "RestartMode"
+"""What systemd of this machine may not know yet; that of the machine OS does."""
+
+
+def plan(name: str) -> dict[str, Config]:
+    return plan_cluster(RELEASE, CLUSTERS[name], authorities(), seeded("hosts"))
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_ignition_accepts_it(name: str) -> None:
+    for config in plan(name).values():
+        assert validate(render_tree(tree_of(config))) == ""
+
+
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    """All units of all roles, with stand-ins for what the machine OS or the release brings."""
+    configs = plan("with-worker") | plan("arbiter")
+    units = {unit.name: unit.contents for host in configs for unit in configs[host].units}
+    for name in ("containerd", "NetworkManager"):
+        units[f"{name}.service"] = "[Service]\nExecStart=/bin/true\n"
+    for name, text in units.items():
+        # The programs are not here; that they exist is what other tests say.
+        text = text.replace("/usr/local/bin/", "/bin/true #").replace("/usr/bin/muster ", "/bin/true ")
+        (tmp_path / name).write_text(text)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *map(str, sorted(tmp_path.iterdir()))],
+        env={"PATH": os.environ["PATH"], "SYSTEMD_UNIT_PATH": f"{tmp_path}:/lib/systemd/system"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = [line for line in done.stderr.splitlines() if str(tmp_path) in line and NEWER not in line]
+    assert said == []
+
+
+def put(config: Config, root: Path) -> None:
+    for file in config.files:
+        path = root / file.path.lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.data)
+
+
+@pytest.mark.parametrize(
+    ("trusted", "certificate", "purpose"),
+    [
+        ("api-ca.crt", "apiserver.crt", "sslserver"),
+        ("client-ca.crt", "apiserver-kubelet-client.crt", "sslclient"),
+        ("kubelet-ca.crt", "kubelet.crt", "sslserver"),
+        ("etcd/ca.crt", "etcd/member.crt", "sslserver"),
+        ("etcd/ca.crt", "etcd/member.crt", "sslclient"),
+        ("etcd/ca.crt", "apiserver-etcd-client.crt", "sslclient"),
+        ("front-proxy-ca.crt", "front-proxy-client.crt", "sslclient"),
+        ("client-ca.crt", "csr-signer.crt", "any"),
+    ],
+)
+def test_openssl_verifies_the_certificates(
+    trusted: str, certificate: str, purpose: str, tmp_path: Path
+) -> None:
+    put(plan("dual-stack")["master-0"], tmp_path)
+    pki = tmp_path / "etc/kubernetes/pki"
+    argv = ["openssl", "verify", "-x509_strict", "-attime", "1772366400", "-purpose", purpose]
+    done = subprocess.run(
+        [*argv, "-CAfile", pki / trusted, pki / certificate], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    """A host of a cluster, as a folder."""
+    root = tmp_path / "root"
+    put(plan("with-worker")["master-0"], root)
+    (root / "bin").mkdir()
+    return root
+
+
+def stand_in(root: Path, name: str, text: str) -> None:
+    """A program that notes what it was asked, and then does something."""
+    path = root / "bin" / name
+    path.write_text(f'#!/bin/sh\necho "{name} $*" >>"{root}/asked"\n{text}\n')
+    path.chmod(0o755)
+
+
+def start(root: Path, script: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    program = root / script
+    program.write_text(load_template(f"scripts/{script}.sh"))
+    env = {"PATH": f"{root}/bin:{os.environ['PATH']}", "MUSTER_ROOT": str(root), **more}
+    return subprocess.run(["sh", program, *arguments], env=env, capture_output=True, text=True, check=False)
+
+
+def asked(root: Path, name: str) -> list[str]:
+    return [line for line in (root / "asked").read_text().splitlines() if line.startswith(f"{name} ")]
+
+
+COUNT = """\
+count=$(cat "$MUSTER_ROOT/count" 2>/dev/null || echo 0)
+echo $((count + 1)) >"$MUSTER_ROOT/count"
+"""
+
+
+def test_waiting_for_the_api_says_what_it_lacks_once(host: Path) -> None:
+    stand_in(host, "sleep", "")
+    answer = "printf '[+]ping ok\\n[-]etcd failed: reason withheld\\n'; exit 22"
+    stand_in(host, "curl", f"{COUNT}[ $count -ge 3 ] && exit 0\n{answer}")
+    done = start(host, "wait-for-api", "https://192.0.2.5:6443")
+    assert done.returncode == 0
+    assert done.stdout == (
+        "waiting for the API at https://192.0.2.5:6443: [-]etcd failed: reason withheld \n"
+    )
+    assert len(asked(host, "curl")) == 4
+    assert f"--cacert {host}/etc/kubernetes/pki/api-ca.crt" in asked(host, "curl")[0]
+    assert "--insecure" not in asked(host, "curl")[0]
+
+
+def connect(host: Path, tools: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    for name, text in {"sleep": "", "nft": "", "systemd-notify": "", **tools}.items():
+        stand_in(host, name, text)
+    return start(host, "node-network")
+
+
+ADDRESSES = """\
+case "$*" in
+*"address show to"*) %s ;;
+"monitor address") echo 1; echo 2 ;;
+esac
+"""
+
+
+def test_the_network_waits_for_addresses_and_mends_routes(host: Path) -> None:
+    late = f"{COUNT}[ $count -ge 2 ] && echo 'eth0 inet 192.0.2.10/24'"
+    done = connect(host, {"ip": ADDRESSES % late})
+    assert done.stdout == "waiting for this host's addresses: 192.0.2.10\n"
+    # Once at the beginning, and after each change of an address; when nobody tells of those, it begins anew.
+    batches = [line for line in asked(host, "ip") if "-batch" in line]
+    assert len(batches) == 3
+    assert done.returncode == 1
+    assert asked(host, "systemd-notify") == ["systemd-notify --ready"]
+
+
+def test_an_address_that_may_be_taken_does_not_count(host: Path) -> None:
+    twice = f"{COUNT}[ $count -ge 2 ] && echo 'eth0 inet6 2001:db8::10/64' || echo 'eth0 inet6 tentative'"
+    assert "waiting for this host's addresses" in connect(host, {"ip": ADDRESSES % twice}).stdout
+
+
+def test_a_network_without_other_hosts_has_nothing_to_watch(host: Path) -> None:
+    (host / "etc/kubernetes/network/routes").write_text("")
+    done = connect(host, {"ip": ADDRESSES % "echo 'eth0 inet 192.0.2.10/24'"})
+    assert (done.returncode, done.stdout) == (0, "")
+    assert not [line for line in asked(host, "ip") if "monitor" in line]
+
+
+def test_setting_up_waits_for_hosts_and_gives_its_login_away(host: Path) -> None:
+    stand_in(host, "sleep", "")
+    nodes = "printf 'node/master-0\\nnode/master-1\\nnode/master-2\\n'; [ $count -ge 1 ] && echo node/worker-0"
+    stand_in(host, "kubectl", f'case "$*" in *"get nodes"*) {COUNT}{nodes} ;; esac\nexit 0')
+    done = start(host, "cluster-setup")
+    assert (done.returncode, done.stdout) == (0, "waiting for hosts that have not joined yet: worker-0\n")
+    said = asked(host, "kubectl")
+    assert said[0].startswith("kubectl apply --server-side")
+    assert said[-1] == "kubectl label --overwrite node worker-0 node-role.kubernetes.io/worker="
+    assert not (host / "etc/kubernetes/setup/kubeconfig").exists()
+    assert (host / "var/lib/muster/cluster-setup.done").exists()
+
+
+def test_setting_up_fails_without_having_been_done(host: Path) -> None:
+    stand_in(host, "kubectl", 'case "$*" in *apply*) echo refused >&2; exit 1 ;; esac')
+    done = start(host, "cluster-setup")
+    assert (done.returncode, done.stderr) == (1, "refused\n")
+    assert (host / "etc/kubernetes/setup/kubeconfig").exists()
+    assert not (host / "var/lib/muster").exists()
+
+
+@pytest.mark.parametrize("script", ["cluster-setup", "node-network", "wait-for-api"])
+def test_scripts_are_scripts(script: str, tmp_path: Path) -> None:
+    path = tmp_path / script
+    path.write_text(load_template(f"scripts/{script}.sh"))
+    subprocess.run(["sh", "-n", path], check=True)

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""A check of a guest's report: judges the cluster as its administrator sees it, and says what is wanting.
+
+What has to be there stands in /etc/muster/cluster.json.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+KUBECTL = ("/usr/local/bin/kubectl", "--kubeconfig=/etc/muster/admin.conf", "--request-timeout=20s")
+
+
+class Wanting(Exception):
+    """What is not as it should be."""
+
+
+def kubectl(*arguments: str) -> str:
+    try:
+        done = subprocess.run([*KUBECTL, *arguments], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Wanting(f"kubectl is not there: {error}") from error
+    if done.returncode:
+        raise Wanting(f"kubectl {arguments[0]}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return done.stdout
+
+
+def listed(*arguments: str) -> dict[str, dict[str, Any]]:
+    items = json.loads(kubectl("get", *arguments, "--output=json"))["items"]
+    return {item["metadata"]["name"]: item for item in items}
+
+
+def readiness(thing: dict[str, Any]) -> dict[str, Any]:
+    return next((each for each in thing["status"].get("conditions", []) if each["type"] == "Ready"), {})
+
+
+def check_nodes(wanted: dict[str, str]) -> None:
+    nodes = listed("nodes")
+    if {*nodes} != {*wanted}:
+        raise Wanting(f"the nodes are {', '.join(nodes) or '(none)'}, not {', '.join(wanted)}")
+    for name, label in wanted.items():
+        ready = readiness(nodes[name])
+        if ready.get("status") != "True":
+            raise Wanting(f"node {name} is not Ready: {ready.get('message', 'it says nothing')}")
+        if label not in nodes[name]["metadata"]["labels"]:
+            raise Wanting(f"node {name} has not got its role yet")
+
+
+def check_pods(wanted: list[str]) -> None:
+    pods = listed("pods", "--all-namespaces")
+    for name in wanted:
+        if not any(each.startswith(name) for each in pods):
+            raise Wanting(f"there is no pod {name}, only {', '.join(pods) or '(none)'}")
+    for name, pod in pods.items():
+        if readiness(pod).get("status") != "True":
+            said = [
+                f"{each['name']}: {what.get('reason', kind)} {what.get('message', '')[:200]}"
+                for each in pod["status"].get("containerStatuses", [])
+                for kind, what in each["state"].items()
+            ]
+            raise Wanting(f"pod {name} is {pod['status']['phase']}; {'; '.join(said)}")
+
+
+def check_log(deployment: str, word: str) -> None:
+    log = kubectl("logs", "--namespace=kube-system", f"deployment/{deployment}")
+    if word not in log:
+        raise Wanting(f"the log of {deployment} does not say {word}: {log[-300:]}")
+
+
+def check_name(server: str, name: str, address: str) -> None:
+    """One question for an IPv4 address, to a name server that is a service of the cluster."""
+    question = b"".join(bytes([len(part)]) + part.encode() for part in name.split(".")) + b"\0"
+    packet = struct.pack(">6H", 7, 0x0100, 1, 0, 0, 0) + question + struct.pack(">2H", 1, 1)
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+            connection.settimeout(10)
+            connection.sendto(packet, (server, 53))
+            answer = connection.recv(512)
+    except OSError as error:
+        raise Wanting(f"the name server {server} does not answer: {error}") from error
+    found = socket.inet_ntoa(answer[-4:]) if struct.unpack(">H", answer[6:8])[0] else "unknown"
+    if found != address:
+        raise Wanting(f"{name} is {found}, not {address}")
+
+
+def main() -> int:
+    wanted = json.loads(Path("/etc/muster/cluster.json").read_text("utf-8"))
+    try:
+        check_nodes(wanted["nodes"])
+        check_pods(wanted["pods"])
+        check_log("coredns", "CoreDNS")
+        check_name(wanted["nameServer"], "kubernetes.default.svc.cluster.local", wanted["api"])
+    except Wanting as error:
+        sys.stdout.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"ready: {', '.join(wanted['nodes'])}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
