@@ -39,8 +39,8 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
         units[f"{name}.service"] = "[Service]\nExecStart=/bin/true\n"
     for name, text in units.items():
         # The programs are not here; that they exist is what other tests say.
-        text = text.replace("/usr/local/bin/", "/bin/true #").replace("/usr/bin/muster ", "/bin/true ")
-        (tmp_path / name).write_text(text)
+        shown = text.replace("/usr/local/bin/", "/bin/true #").replace("/usr/bin/muster ", "/bin/true ")
+        (tmp_path / name).write_text(shown)
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *map(str, sorted(tmp_path.iterdir()))],
         env={"PATH": os.environ["PATH"], "SYSTEMD_UNIT_PATH": f"{tmp_path}:/lib/systemd/system"},
@@ -69,7 +69,6 @@ def put(config: Config, root: Path) -> None:
         ("etcd/ca.crt", "etcd/member.crt", "sslclient"),
         ("etcd/ca.crt", "apiserver-etcd-client.crt", "sslclient"),
         ("front-proxy-ca.crt", "front-proxy-client.crt", "sslclient"),
-        ("client-ca.crt", "csr-signer.crt", "any"),
     ],
 )
 def test_openssl_verifies_the_certificates(
@@ -170,7 +169,7 @@ def test_a_network_without_other_hosts_has_nothing_to_watch(host: Path) -> None:
 
 def test_setting_up_waits_for_hosts_and_gives_its_login_away(host: Path) -> None:
     stand_in(host, "sleep", "")
-    nodes = "printf 'node/master-0\\nnode/master-1\\nnode/master-2\\n'; [ $count -ge 1 ] && echo node/worker-0"
+    nodes = "printf 'node/master-%s\\n' 0 1 2; [ $count -ge 1 ] && echo node/worker-0"
     stand_in(host, "kubectl", f'case "$*" in *"get nodes"*) {COUNT}{nodes} ;; esac\nexit 0')
     done = start(host, "cluster-setup")
     assert (done.returncode, done.stdout) == (0, "waiting for hosts that have not joined yet: worker-0\n")

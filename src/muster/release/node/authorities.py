@@ -2,9 +2,8 @@
 """The authorities of a cluster: those that its site had from the beginning, and those that it needs itself.
 
 The site's authorities are what auth/kubeconfig was made with: the same file works before and after there is a
-cluster. None of the keys here goes to a host, but for one: control-plane hosts sign requests for certificates
-with that of `csr`, so that kubelets renew their own, and users can ask for more. Such a host has what etcd
-keeps and the key of all service accounts, and so can be anybody in the cluster anyway.
+cluster. None of the keys here goes to a host. So nobody in the cluster signs certificates that its API is
+asked for; whoever wants that brings a signer with an authority of its own.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ class ClusterAuthorities:
     """Of what kubelets show to the API."""
     etcd: Authority
     front_proxy: Authority
-    csr: Authority
     service_account: PrivateKey = field(repr=False)
 
     def term(self, authority: Authority, length: timedelta = TEN_YEARS) -> Term:
@@ -57,12 +55,7 @@ class ClusterAuthorities:
     @property
     def client_bundle(self) -> str:
         """Whose certificates the API takes from those who call it."""
-        return self.site.admin + self.client.pem + self.csr.pem
-
-    @property
-    def kubelet_bundle(self) -> str:
-        """Whose certificates the API takes from kubelets that it calls."""
-        return self.kubelet.pem + self.csr.pem
+        return self.site.admin + self.client.pem
 
 
 def make_authorities(
@@ -83,6 +76,5 @@ def make_authorities(
         kubelet=authority("kubelet-serving-signer"),
         etcd=authority("etcd-signer"),
         front_proxy=authority("front-proxy-signer"),
-        csr=authority("kube-csr-signer"),
         service_account=make_key(P256, random),
     )

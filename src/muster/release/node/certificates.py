@@ -2,8 +2,7 @@
 """The certificates, keys and kubeconfigs of one host: what it needs for its role, and nothing else.
 
 They hold as long as their authorities do, ten years: nobody comes to a closed site to renew them, and a
-cluster that was switched off for a year has to start again. Kubelets renew their client certificates by
-themselves, in good time.
+cluster that was switched off for a year has to start again. Nothing is renewed on the way.
 """
 
 from __future__ import annotations
@@ -136,15 +135,13 @@ def _of_the_control_plane(desk: _Desk) -> Iterator[File]:
     names = api_names(desk.cluster, desk.host)
     yield from desk.pair("apiserver", authorities.site.serving, "kube-apiserver", names)
     yield _public("client-ca.crt", authorities.client_bundle)
-    yield _public("kubelet-ca.crt", authorities.kubelet_bundle)
+    yield _public("kubelet-ca.crt", authorities.kubelet.pem)
     yield _public("front-proxy-ca.crt", authorities.front_proxy.pem)
     yield from desk.pair("apiserver-etcd-client", authorities.etcd, "kube-apiserver-etcd-client")
     yield from desk.pair("apiserver-kubelet-client", authorities.client, "kube-apiserver-kubelet-client")
     yield from desk.pair("front-proxy-client", authorities.front_proxy, "front-proxy-client")
     yield desk.login("controller-manager.conf", "system:kube-controller-manager")
     yield desk.login("scheduler.conf", "system:kube-scheduler")
-    yield _public("csr-signer.crt", authorities.csr.pem)
-    yield File(f"{PKI}/csr-signer.key", render_key(authorities.csr.key).encode())
     yield _public("service-account.pub", public_pem(authorities.service_account.public_key()))
     yield File(f"{PKI}/service-account.key", render_key(authorities.service_account).encode())
 

@@ -90,7 +90,7 @@ def _kubelet(cluster: Cluster, host: Member, tuning: Tuning) -> dict[str, Any]:
         "authorization": {"mode": "Webhook"},
         "tlsCertFile": f"{PKI}/kubelet.crt",
         "tlsPrivateKeyFile": f"{PKI}/kubelet.key",
-        "rotateCertificates": True,
+        "rotateCertificates": False,
         "cgroupDriver": "systemd",
         "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
         "clusterDNS": [str(address) for address in cluster.dns_addresses],

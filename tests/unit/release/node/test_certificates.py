@@ -137,7 +137,7 @@ def test_whom_the_api_calls() -> None:
     verify_server(chain(worker, "kubelet.crt")[0], chain(master, "kubelet-ca.crt"), "192.0.2.13")
     client = chain(master, "apiserver-kubelet-client.crt")[0]
     assert signed_by(client, chain(worker, "kubelet-client-ca.crt")) == "CN=kube-client-signer"
-    # An administrator's certificate, or one that was asked for, opens no kubelet.
+    # An administrator's certificate opens no kubelet.
     assert len(chain(worker, "kubelet-client-ca.crt")) == 1
 
 
@@ -175,11 +175,10 @@ def test_a_host_has_what_its_role_needs(role: Role) -> None:
 
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_keys_of_authorities_stay_where_they_are(name: str) -> None:
-    """But for the one that signs requests, on control-plane hosts."""
     made = authorities()
     signing = {
         public_pem(each.key.public_key())
-        for each in (made.client, made.kubelet, made.etcd, made.front_proxy, made.csr, made.site.serving)
+        for each in (made.client, made.kubelet, made.etcd, made.front_proxy, made.site.serving)
     }
     pki = build_pki(fixed_secrets())
     signing |= {public_pem(each.key.public_key()) for each in (pki.admin, pki.localhost, pki.service_network)}
@@ -190,8 +189,7 @@ def test_keys_of_authorities_stay_where_they_are(name: str) -> None:
             key = parse_key(data.decode())
             if key is not None and public_pem(key.public_key()) in signing:
                 found.append(path)
-        expected = [f"{PKI}csr-signer.key"] if host.role is Role.MASTER else []
-        assert found == expected, host.name
+        assert found == [], host.name
 
 
 def test_secrets_are_secret() -> None:
@@ -222,7 +220,7 @@ def test_each_host_has_keys_of_its_own() -> None:
         file.data
         for files in made
         for file in files
-        if file.path.endswith(".key") and "csr-signer" not in file.path and "service-account" not in file.path
+        if file.path.endswith(".key") and "service-account" not in file.path
     ]
     assert len({*keys}) == len(keys) > 3
     shared = [file.data for files in made for file in files if file.path.endswith("service-account.key")]
