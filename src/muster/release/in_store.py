@@ -10,15 +10,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import BinaryIO, Final
 
-from muster.errors import MediaError, MusterError, cannot
 from muster.progress import Advance
 from muster.release.oci.digest import PREFIX, Digest
 from muster.release.oci.manifest import Descriptor, Manifest
 from muster.release.oci.reference import Reference
-from muster.release.oci.trouble import Damaged
 from muster.release.off_loop import PIECE, drain, off_loop
 from muster.release.ports import Source
-from muster.release.store.blobs import Incoming
+from muster.release.store.flaws import WrongBlob, damaged, unreadable, wrong_size
+from muster.release.store.incoming import Incoming
 from muster.release.store.store import Store
 
 _POLL_S: Final = 0.2
@@ -85,20 +84,17 @@ class _Reading:
         try:
             data = self._file.read(PIECE)
         except OSError as error:
-            raise cannot("read", self._path, error) from error
+            raise unreadable(self._path, error) from error
         self._hash.update(data)
         self._size += len(data)
         return data
 
     def _check(self) -> None:
         whole = self._offset == 0
-        if self._size != self._blob.size_bytes or (
-            whole and f"{PREFIX}{self._hash.hexdigest()}" != self._blob.digest
-        ):
-            raise MediaError(
-                f"{self._path} is damaged: its content is not what its name says",
-                hint="copy it again from its source",
-            )
+        if self._size != self._blob.size_bytes:
+            raise wrong_size(self._path, self._size, self._blob.size_bytes)
+        if whole and f"{PREFIX}{self._hash.hexdigest()}" != self._blob.digest:
+            raise damaged(self._path)
 
     def close(self) -> None:
         if self._file is not None:
@@ -150,24 +146,14 @@ class StoreTarget:
             inherited = incoming.offset
             advance(blob.size_bytes if incoming.is_here else inherited)
             if incoming.is_here:
-                self._check_size(blob)
                 return
             await drain(source.blob(blob, inherited), incoming.write, advance)
             try:
                 await off_loop(incoming.finish)
-            except MusterError as error:
-                if inherited and incoming.offset == blob.size_bytes:
-                    raise _Spoilt(error.message, hint=error.hint) from error
+            except WrongBlob as error:
+                if inherited:
+                    raise _Spoilt from error
                 raise
-
-    def _check_size(self, blob: Descriptor) -> None:
-        size = self._store.blobs.size(blob.digest)
-        if size != blob.size_bytes:
-            raise Damaged(
-                f"the blob {blob.digest} has {size} bytes in {self._store.root},"
-                f" {blob.size_bytes} by its manifest",
-                hint="the image is broken where it comes from, or the store is: verify the store",
-            )
 
     @contextlib.asynccontextmanager
     async def _receiving(self, blob: Descriptor) -> AsyncIterator[Incoming]:
@@ -199,7 +185,7 @@ class _Busy(Exception):
     """Somebody else takes the blob in."""
 
 
-class _Spoilt(MusterError):
+class _Spoilt(Exception):
     """What an earlier run left was not the beginning of the blob."""
 
 

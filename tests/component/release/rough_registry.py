@@ -30,6 +30,7 @@ from muster.release.oci.reference import Reference
 
 PIECE = 16 << 10
 LOGIN = "joe:hunter2"
+REFRESH = "a token that lasts"
 BASIC = "Basic " + base64.b64encode(LOGIN.encode()).decode()
 
 
@@ -148,7 +149,7 @@ class RoughRegistry:
         headers = {name.lower(): text for name, text in request.headers.items()}
         self.asked.append(Asked(request.method, request.path_qs, headers))
         if request.path == "/token":
-            return self._token(request)
+            return await self._token(request)
         if self.faults.statuses and self.faults.only in request.path_qs and request.path != "/v2/":
             return self._failing(self.faults.statuses.pop(0))
         if request.path.startswith("/elsewhere/"):
@@ -189,8 +190,10 @@ class RoughRegistry:
             )
         return None
 
-    def _token(self, request: web.BaseRequest) -> web.Response:
-        if request.headers.get("Authorization") != BASIC:
+    async def _token(self, request: web.BaseRequest) -> web.Response:
+        form = dict(await request.post())
+        refreshed = form.get("refresh_token") == REFRESH and form.get("grant_type") == "refresh_token"
+        if request.headers.get("Authorization") != BASIC and not refreshed:
             return web.json_response({"errors": [{"code": "UNAUTHORIZED"}]}, status=401)
         self.tokens.append(f"token-{len(self.tokens)}")
         return web.json_response(

@@ -12,12 +12,12 @@ from muster.errors import MusterError
 from muster.model.registries import Mirror, RegistriesConf, Registry
 from muster.release.oci.client import Settings, open_client
 from muster.release.oci.digest import digest_of
-from muster.release.oci.logins import Logins
+from muster.release.oci.logins import Login, Logins
 from muster.release.oci.manifest import LARGEST_MANIFEST, OCI_MANIFEST, Descriptor
 from muster.release.oci.reference import parse_reference
 from muster.release.oci.trouble import Unreachable
 from tests.component.release.meeting import LIMITS, Meeting, patience_of, play
-from tests.component.release.rough_registry import start_registry
+from tests.component.release.rough_registry import REFRESH, start_registry
 
 LAYER = random.Random(1).randbytes(300_000)
 
@@ -79,6 +79,21 @@ def test_a_token_of_the_other_name_that_expires() -> None:
         at.registry.tokens = ["another"]  # Long before it was to.
         assert await at.read(found.reference, manifest.layers[0]) == LAYER
         assert len(at.registry.tokens) == 2
+
+    play(scene)
+
+
+def test_a_token_instead_of_a_password() -> None:
+    async def scene(at: Meeting) -> None:
+        manifest = at.registry.add_image("a/b", "v1", [LAYER])
+        at.registry.faults.login = "bearer"
+        login = Login(at.registry.host, "00000000", "", REFRESH)
+        settings = Settings(
+            logins=Logins({login.scope: login}), insecure=frozenset({at.registry.host}), limits=LIMITS
+        )
+        async with open_client(settings) as client:
+            assert (await client.manifest(at.registry.reference("a/b", "v1"))).manifest == manifest
+        assert at.registry.paths("POST") == ["/token"]
 
     play(scene)
 

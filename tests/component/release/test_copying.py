@@ -16,12 +16,13 @@ from muster.progress import Advance
 from muster.release.at_registry import Neighbours, RegistrySource, RegistryTarget
 from muster.release.copying import How, copy_image, pull, push
 from muster.release.in_store import StoreSource, StoreTarget
+from muster.release.oci.client import Settings, open_client
 from muster.release.oci.digest import digest_of, hex_of
 from muster.release.oci.manifest import Descriptor, Manifest, Platform, render_index, render_manifest
 from muster.release.oci.reference import parse_reference
 from muster.release.store.store import Store, create_store
-from tests.component.release.meeting import Meeting, play
-from tests.component.release.rough_registry import RoughRegistry
+from tests.component.release.meeting import LIMITS, Meeting, patience_of, play
+from tests.component.release.rough_registry import RoughRegistry, start_registry
 
 MIB = 1 << 20
 LAYERS = [
@@ -301,6 +302,31 @@ def test_between_repositories_blobs_are_mounted() -> None:
         target = RegistryTarget(at.client, at.registry.reference("c", "v1"))
         await copy_image(source, target)
         assert sum(at.registry.pushed.values()) == sum(at.registry.served.values()) == bar.total
+
+    play(scene)
+
+
+def test_from_registry_to_registry_nothing_touches_the_disk() -> None:
+    async def scene(at: Meeting) -> None:
+        async with start_registry() as there:
+            index, _, _ = add_both(at.registry)
+            large = digest_of(LAYERS[1])
+            at.registry.faults.cuts[large] = [MIB, 2 * MIB]
+            there.faults.only, there.faults.statuses = "digest=", [503]
+            settings = Settings(
+                insecure=frozenset({at.registry.host, there.host}), limits=LIMITS, patience=patience_of([])
+            )
+            bar = Bar()
+            async with open_client(settings) as client:
+                source = RegistrySource(client, at.registry.reference("a/b", "v1"))
+                target = RegistryTarget(client, there.reference("mirror/b", "v1"))
+                copied = await copy_image(source, target, How(progress=bar))
+                again = await copy_image(source, RegistryTarget(client, there.reference("mirror/b", "v1")))
+            assert copied.image == index.descriptor
+            assert bar.done == bar.total == copied.size_bytes == sum(there.pushed.values())
+            assert there.blobs[large] == LAYERS[1]
+            assert there.manifests["mirror/b", "v1"] == (index.media_type, index.data)
+            assert again.blobs == 0
 
     play(scene)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import hashlib
@@ -270,6 +271,23 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         ):
             await extract_file(source, ISO_PATH, tmp_path / "base.iso", architecture="amd64")
         assert names_in(tmp_path) == ["file"]
+
+    play(scene)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_interrupt_leaves_nothing(seed: int, tmp_path: Path) -> None:
+    async def scene(at: Meeting) -> None:
+        layer = gzip.compress(tar({ISO_PATH: ISO, "more": ISO}), 1)
+        source = source_of(at, [layer])
+        at.registry.alarm_at = random.Random(seed).randrange(len(layer))
+        work = extract_file(source, ISO_PATH, tmp_path / "base.iso", architecture="amd64")
+        task = asyncio.create_task(work)
+        await at.registry.alarm.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert names_in(tmp_path) == []
 
     play(scene)
 
