@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 
 import pytest
 
@@ -176,13 +177,16 @@ def test_trouble_that_does_not_pass(status: int, why: str) -> None:
     play(scene)
 
 
-def test_a_registry_that_is_down() -> None:
+@pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1:1", "[::1]:1"])
+@pytest.mark.parametrize("insecure", [False, True])
+def test_a_registry_that_is_down(host: str, insecure: bool) -> None:
     async def scene(at: Meeting) -> None:
-        with pytest.raises(Unreachable, match=r"cannot get localhost:1/a:v1: cannot reach localhost:1"):
-            await at.client.manifest(parse_reference("localhost:1/a:v1"))
+        why = f"cannot get {host}/a:v1: cannot reach {host}: connection refused; gave up after 3 tries"
+        with pytest.raises(Unreachable, match=f"^{re.escape(why)}$"):
+            await at.client.manifest(parse_reference(f"{host}/a:v1"))
         assert at.waits == [1, 2]
 
-    play(scene)
+    play(scene, insecure=frozenset({host} if insecure else ()))
 
 
 def test_a_connection_that_breaks_goes_on() -> None:

@@ -81,8 +81,9 @@ class Session:
             try:
                 await self._knock(f"http://{registry}/v2/")
             except Unreachable as plain:
+                same = plain.message == secure.message
                 raise Unreachable(
-                    f"{secure.message}; nor without TLS: {plain.message}",
+                    secure.message if same else f"{secure.message}; nor without TLS: {plain.message}",
                     hint=plain.hint,
                     passing=secure.passing or plain.passing,
                 ) from plain

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from muster.errors import ExternalError
@@ -70,7 +70,15 @@ def explain_os_error(host: str, proxy: str, error: OSError) -> Unreachable:
         answer = text.removeprefix("Tunnel connection failed:").strip()
         return refused_by_proxy(host, proxy, answer)
     hint = PROXY_HINT if proxy else "check the address and the port, and whether a firewall is in between"
-    return Unreachable(f"cannot reach {host}{via}: {text.lower()}", hint=hint, passing=True)
+    return Unreachable(f"cannot reach {host}{via}: {_reason(error).lower()}", hint=hint, passing=True)
+
+
+def _reason(error: OSError) -> str:
+    """What went wrong, in the words of the system and not in those of a library, or of several addresses."""
+    number = error.errno or 0
+    if number <= 0 and (match := re.search(r"\[Errno (\d{1,4})\]", str(error))):
+        number = int(match[1])
+    return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
 def refused_by_proxy(host: str, proxy: str, answer: str, *, passing: bool = False) -> Unreachable:
@@ -121,6 +129,8 @@ def wait_of(headers: Mapping[str, str]) -> int:
     text = headers.get("retry-after", "")
     if text.isascii() and text.isdigit() and len(text) < 9:
         return min(int(text), _LONGEST_WAIT_S)
+    from email.utils import parsedate_to_datetime
+
     try:
         wait = parsedate_to_datetime(text) - parsedate_to_datetime(headers.get("date", ""))
     except (ValueError, TypeError, OverflowError):
