@@ -53,6 +53,12 @@ MADE = (
     "debian/debs/bash_5.2_amd64.deb",
     "debian/debs/zlib1g_1%3a1.3_amd64.deb",
     "wheels/x86_64/click-8.5.1-py3-none-any.whl",
+    f"release/programs/kube-amd64-{BUILD}/kube",
+    f"release/layers/kube-amd64-{BUILD}/layer.tar.zst",
+    "release/store/index.json",
+    "go/modules/example.com/a@v1.0.0/a.go",
+    "go/build/00/package",
+    "locks/release.lock",
     "locks/machine-os.lock",
     "locks/debian.lock",
     "locks/wheels.lock",
@@ -67,6 +73,10 @@ THEIRS = (
     "debian/debs/lock",
     "debian/notes",
     "wheels/x86_64/bicycle",
+    f"release/programs/.kube-amd64-{BUILD}.0123abcd.part/kube",
+    "release/programs/notes/page",
+    "release/notes",
+    "go/home/notes",
     "images/windows.iso",
     "images/windows.json",
     f"images/{SHA256}.iso.bak",
@@ -126,6 +136,11 @@ def test_all_that_is_ours_goes_and_nothing_else(cache: Cache) -> None:
         (Kind.PACKAGE, "bash_5.2_amd64.deb"),
         (Kind.PACKAGE, "zlib1g_1%3a1.3_amd64.deb"),
         (Kind.WHEEL, "click-8.5.1-py3-none-any.whl"),
+        (Kind.PROGRAM, f"kube-amd64-{BUILD}"),
+        (Kind.LAYER, f"kube-amd64-{BUILD}"),
+        (Kind.STORE, "store"),
+        (Kind.GO, "modules"),
+        (Kind.GO, "build"),
     }
     prune(cache)
     assert files(cache.root) == {*THEIRS, TAG_FILE}
@@ -179,6 +194,7 @@ def test_a_link_in_the_place_of_a_folder_is_left_alone(cache: Cache, tmp_path: P
         (f"toolbox-{BUILD}", {Kind.TOOLBOX, Kind.PACKAGE, Kind.WHEEL}),
         ("debian", {Kind.LISTS, Kind.PACKAGE}),
         ("wheels", {Kind.WHEEL}),
+        ("release", {Kind.PROGRAM, Kind.LAYER, Kind.STORE, Kind.GO}),
     ],
 )
 def test_what_somebody_makes_or_reads_stays(cache: Cache, lock: str, staying: set[Kind]) -> None:

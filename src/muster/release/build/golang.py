@@ -89,7 +89,6 @@ class Go:
             "GOMODCACHE": str(self.modules),
             "GOCACHE": str(self.place / "build"),
             "GOTOOLCHAIN": "local",
-            "GOTELEMETRY": "off",
             "GOMAXPROCS": str(self.jobs),
         }
 

@@ -11,7 +11,9 @@ Names appear last and together: a store never promises what it has not.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,7 +38,7 @@ from muster.run import Circumstances
 _FETCH_S: Final = 10
 _PACK_SHARE: Final = 6
 """Packing a program takes so much less time than compiling it."""
-_ROOM_PER_S: Final = 15_000_000
+_ROOM_PER_S: Final = 10_000_000
 """How much is written while a program is compiled."""
 
 
@@ -75,6 +77,7 @@ def make_release(plan: Plan, means: Means) -> Whole:
         raise cannot("write", lock, error) from error
     with held:
         kept.open()
+        _used(means.go.place / "modules", means.go.place / "build", means.store.root)
         work = _Work(plan, means, kept)
         means.expect(tuple(work.steps()))
         programs = {wanted.program.id: work.program(wanted) for wanted in plan.programs}
@@ -107,7 +110,7 @@ class _Work:
         if found is not None:
             return found
         program, go = wanted.program, self._means.go
-        check_space(self._means.cache_root, program.seconds * _ROOM_PER_S, f"compiling {program.id}")
+        check_space(self._means.cache_root, program.seconds * _ROOM_PER_S, f"the packages of {program.id}")
         with self._kept.new_program(wanted.name) as folder:
             overlay = folder / "overlay.json" if program.overlay else None
             if overlay:
@@ -180,6 +183,13 @@ def _put_layer(store: Store, packed: Packed) -> None:
 def _put_small(store: Store, made: Made) -> None:
     store.blobs.put(made.config)
     store.blobs.put(made.manifest.data)
+
+
+def _used(*folders: Path) -> None:
+    """Remember when something was last used: what was not for a while is removed from the cache."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            os.utime(folder)
 
 
 def _hash(path: Path) -> Digest:
