@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Releases of OpenShift: what their image says of itself in ``/release-manifests``.
+
+``image-references`` is an ImageStream whose tags name every component by its digest; ``release-metadata``
+tells the version, and whether the release is for several architectures. What it says of upgrades is not read:
+what is installed was chosen before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from muster.errors import MediaError, UserError
+from muster.frozen import dataclass
+from muster.release.oci.reference import Reference, parse_reference
+
+REFERENCES: Final = "release-manifests/image-references"
+METADATA: Final = "release-manifests/release-metadata"
+FILES: Final = (REFERENCES, METADATA)
+LARGEST_FILE: Final = 8 << 20
+"""A real one has 200 KB; more is not read."""
+MACHINE_OS: Final = "machine-os-images"
+"""The component that carries the live ISO."""
+_METADATA_KIND: Final = "cincinnati-metadata-v0"
+_VERSIONS: Final = "io.openshift.build.versions"
+_ARCHITECTURE: Final = "release.openshift.io/architecture"
+_HINT: Final = "check that the name is that of a whole release; copy it again if it is a mirror's"
+
+
+@dataclass(frozen=True)
+class Part:
+    """An image of a release."""
+
+    name: str
+    image: Reference
+    """By digest."""
+    versions: Mapping[str, str]
+    """What is in it, by name: kubernetes, machine-os."""
+
+
+@dataclass(frozen=True)
+class Payload:
+    """All that a release says of itself."""
+
+    version: str
+    is_for_several: bool
+    """Whether it is for several architectures, so that its images are indexes."""
+    parts: tuple[Part, ...]
+
+
+def parse_payload(files: Mapping[str, bytes], origin: str) -> Payload:
+    """Read the files of a release image by their paths; ``origin`` names it in messages."""
+    missing = [name for name in FILES if name not in files]
+    if missing:
+        raise _bad(origin, f"it has no /{missing[0]}")
+    metadata = _object(files[METADATA], f"/{METADATA}", origin)
+    if metadata.get("kind") != _METADATA_KIND:
+        raise _bad(origin, f"the kind of /{METADATA} is {_shown(metadata.get('kind'))}, not {_METADATA_KIND}")
+    version = metadata.get("version")
+    if not isinstance(version, str) or not version:
+        raise _bad(origin, f"/{METADATA} names no version")
+    stream = _object(files[REFERENCES], f"/{REFERENCES}", origin)
+    if stream.get("kind") != "ImageStream":
+        raise _bad(origin, f"the kind of /{REFERENCES} is {_shown(stream.get('kind'))}, not ImageStream")
+    named = _at(stream, "metadata", "name")
+    if named != version:
+        raise _bad(
+            origin,
+            f"/{REFERENCES} is of version {_shown(named)}, but /{METADATA} is of version {_shown(version)}",
+        )
+    is_for_several = _at(metadata, "metadata", _ARCHITECTURE) == "multi"
+    return Payload(version, is_for_several, _parts(stream, origin))
+
+
+def find_part(payload: Payload, name: str, origin: str) -> Part:
+    """One component of a release."""
+    for part in payload.parts:
+        if part.name == name:
+            return part
+    raise UserError(
+        f"the release {payload.version} ({origin}) has no component {name}",
+        hint="take a release that has it, or name what it is needed for yourself (--base-image)",
+    )
+
+
+def iso_path(stream: str, architecture: str) -> str:
+    """Where the live ISO is in the image of the machine OS; the architecture as RPM names it."""
+    return f"coreos/{_prefix(stream)}-{architecture}.iso"
+
+
+def stream_path(stream: str) -> str:
+    """Where the image of the machine OS tells what it carries."""
+    return f"coreos/{_prefix(stream)}-stream.json"
+
+
+def parse_iso_hash(data: bytes, where: str) -> str:
+    """The SHA-256 that lies beside the ISO: digits alone, or the line of `sha256sum`."""
+    words = data[:4096].decode("ascii", "replace").split()
+    digits = words[0].lower() if words else ""
+    if len(digits) != 64 or set(digits) - set("0123456789abcdef"):
+        raise MediaError(f"{where} is not a SHA-256", hint="the image is broken; copy the release again")
+    return digits
+
+
+def _prefix(stream: str) -> str:
+    return "coreos10" if stream == "rhel-10" else "coreos"
+
+
+def _parts(stream: Mapping[str, Any], origin: str) -> tuple[Part, ...]:
+    tags = _at(stream, "spec", "tags")
+    if not isinstance(tags, list) or not tags:
+        raise _bad(origin, f"/{REFERENCES} has no spec.tags")
+    found: dict[str, Part] = {}
+    for number, tag in enumerate(tags):
+        part = _part(tag, f"spec.tags[{number}] of /{REFERENCES}", origin)
+        if part.name in found:
+            raise _bad(origin, f"/{REFERENCES} names {part.name} twice")
+        found[part.name] = part
+    return tuple(found.values())
+
+
+def _part(tag: Any, where: str, origin: str) -> Part:
+    name, image = _at(tag, "name"), _at(tag, "from", "name")
+    if not isinstance(name, str) or not name:
+        raise _bad(origin, f"{where} has no name")
+    if _at(tag, "from", "kind") != "DockerImage" or not isinstance(image, str):
+        raise _bad(origin, f"{where} ({_shown(name)}) names no image")
+    try:
+        reference = parse_reference(image)
+    except UserError as error:
+        raise _bad(origin, f"{where} ({_shown(name)}): {error.message}") from error
+    if reference.digest is None:
+        raise _bad(origin, f"{where} ({_shown(name)}) is not named by its digest, but as {image[:200]!r}")
+    return Part(name, reference, _versions(_at(tag, "annotations", _VERSIONS)))
+
+
+def _versions(text: Any) -> dict[str, str]:
+    """``kubernetes=1.34.2,kubectl=1.34.1`` as a table; what has another form is left out."""
+    pairs = (pair.partition("=") for pair in text.split(",")) if isinstance(text, str) else ()
+    return {name.strip(): value.strip() for name, sign, value in pairs if sign and name.strip()}
+
+
+def _at(body: Any, *keys: str) -> Any:
+    """What is below some keys; None when there is no such thing."""
+    for key in keys:
+        body = body.get(key) if isinstance(body, dict) else None
+    return body
+
+
+def _object(data: bytes, where: str, origin: str) -> Mapping[str, Any]:
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _bad(origin, f"{where} is not JSON") from error
+    if not isinstance(body, dict):
+        raise _bad(origin, f"{where} is not an object")
+    return body
+
+
+def _shown(value: Any) -> str:
+    return repr(value[:80]) if isinstance(value, str) else "nothing" if value is None else "not a text"
+
+
+def _bad(origin: str, why: str) -> MediaError:
+    return MediaError(f"{origin} is not a release of OpenShift that can be used: {why}", hint=_HINT)
