@@ -93,6 +93,11 @@ class Client:
         wanted = Wanted(self._access(reference, _PULL), blob)
         return stream_blob(self._session, wanted, offset, self._settings.patience)
 
+    async def has_blob(self, reference: Reference, blob: Descriptor) -> bool:
+        """Whether this very registry has a blob in a repository, as large as it should be; it is not read."""
+        access = self._access(reference, _PULL)
+        return await persist(lambda: self._has_blob(access, blob), self._settings.patience)
+
     async def tags(self, reference: Reference) -> tuple[str, ...]:
         """All tags of a repository, without mirrors."""
         access = self._access(reference, _PULL)
@@ -152,6 +157,16 @@ class Client:
         told = headers.get("docker-content-digest", "")
         _check(reference, data, reference.digest or (Digest(told) if is_digest(told) else None))
         return parse_manifest(data, str(reference), headers.get("content-type", ""))
+
+    async def _has_blob(self, access: Access, blob: Descriptor) -> bool:
+        async with self._session.ask(
+            access, Ask("HEAD", f"{access.repository}/blobs/{blob.digest}")
+        ) as reply:
+            if reply.status not in (200, 404):
+                raise await refused(reply, f"the blob {blob.digest} of {access.name}")
+            length = reply.headers.get("content-length", "")
+            # Some tell nothing of a body that they do not send.
+            return reply.status == 200 and length in ("", "0", str(blob.size_bytes))
 
     async def _tags_page(self, access: Access, target: str) -> tuple[list[str], str]:
         async with self._session.ask(access, Ask("GET", target)) as reply:

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two sides of a copy: where all images of a release come from, and where they go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, Protocol
+
+from muster.errors import UserError
+from muster.release.at_registry import Neighbours, RegistrySource, RegistryTarget
+from muster.release.in_store import StoreSource, StoreTarget
+from muster.release.mirror.ends import Prefix
+from muster.release.mirror.needs import Need
+from muster.release.oci.client import Client
+from muster.release.oci.digest import Digest
+from muster.release.oci.manifest import Descriptor, Manifest
+from muster.release.oci.reference import Reference
+from muster.release.off_loop import off_loop
+from muster.release.ports import Source, Target
+from muster.release.store.store import Store
+
+_QUESTIONS: Final = 32
+"""How many blobs a registry is asked about at once."""
+
+
+class Origin(Protocol):
+    """Where images come from."""
+
+    async def source(self, image: Reference) -> Source:
+        """One of them."""
+
+
+class Destination(Protocol):
+    """Where images go."""
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+
+    def place(self, need: Need) -> Reference:
+        """The name that an image has there."""
+
+    def target(self, need: Need) -> Target:
+        """The place of one image; what it says to be there is there."""
+
+    async def is_named(self, need: Need, digest: Digest) -> bool:
+        """Whether an image that is there has its name, too."""
+
+
+class FromRegistry:
+    """Registries and their mirrors."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def source(self, image: Reference) -> Source:
+        return RegistrySource(self._client, image)
+
+
+class FromStore:
+    """A store; what is named by digest is there whatever name it has in it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def source(self, image: Reference) -> Source:
+        found = await off_loop(self._find, image)
+        if found is None:
+            raise UserError(
+                f"{image} is not in {self._store.root}", hint="copy the whole release into the store first"
+            )
+        return StoreSource(self._store, found, str(image))
+
+    def _find(self, image: Reference) -> Descriptor | None:
+        if image.digest is None:
+            return self._store.contents().find(image.repository, image.tag)
+        if self._store.blobs.size(image.digest) is None:
+            return None
+        return self._store.manifest(image.digest).descriptor
+
+
+class ToRegistry:
+    """A registry, or a path at one."""
+
+    def __init__(self, client: Client, prefix: Prefix) -> None:
+        self._client, self._prefix = client, prefix
+        self._neighbours = Neighbours()
+        self._questions = asyncio.Semaphore(_QUESTIONS)
+
+    @property
+    def shown(self) -> str:
+        return self._prefix.shown
+
+    def place(self, need: Need) -> Reference:
+        return self._prefix.place(need.image, need.tag or need.image.tag)
+
+    def target(self, need: Need) -> Target:
+        return _Asked(self._client, self.place(need), self._neighbours, self._questions)
+
+    async def is_named(self, need: Need, digest: Digest) -> bool:
+        place = self.place(need)
+        if not place.tag:
+            return True
+        async with self._questions:
+            found = await self._client.manifest_there(replace(place, digest=None))
+        return found is not None and found.digest == digest
+
+
+class _Asked(RegistryTarget):
+    """A place at a registry that is asked for every blob: one that lost some keeps its manifests."""
+
+    def __init__(
+        self, client: Client, reference: Reference, neighbours: Neighbours, questions: asyncio.Semaphore
+    ) -> None:
+        super().__init__(client, reference, neighbours)
+        self._asker, self._at, self._questions = client, reference, questions
+
+    async def missing(self, manifest: Manifest) -> tuple[Descriptor, ...]:
+        blobs = manifest.blobs
+        there = await asyncio.gather(*(self._has(blob) for blob in blobs))
+        return tuple(blob for blob, is_there in zip(blobs, there, strict=True) if not is_there)
+
+    async def _has(self, blob: Descriptor) -> bool:
+        async with self._questions:
+            return await self._asker.has_blob(self._at, blob)
+
+
+class ToStore:
+    """A store; images keep the names that they have at home, so that hosts need not know."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._names: Mapping[str, Descriptor] = {}
+
+    @property
+    def shown(self) -> str:
+        return str(self._store.root)
+
+    def place(self, need: Need) -> Reference:
+        if need.tag and need.image.digest is None:
+            return replace(need.image, tag=need.tag)
+        return need.image
+
+    def target(self, need: Need) -> Target:
+        return StoreTarget(self._store, self.place(need))
+
+    async def is_named(self, need: Need, digest: Digest) -> bool:
+        name = str(self.place(need))
+        known = self._names.get(name)
+        if known is None or known.digest != digest:
+            self._names = (await off_loop(self._store.contents)).images
+            known = self._names.get(name)
+        return known is not None and known.digest == digest
