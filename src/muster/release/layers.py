@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -40,6 +40,19 @@ class Extracted:
     path: Path
     size_bytes: int
     sha256: str
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+    """Small files that were wanted, too, by path; without those that are not there."""
+
+
+@dataclass(frozen=True)
+class Pick:
+    """What is wanted of an image."""
+
+    path: str
+    to: Path
+    """Where it goes."""
+    beside: tuple[str, ...] = ()
+    """Small files whose content is wanted, too."""
 
 
 class Catch(Protocol):
@@ -66,14 +79,28 @@ async def extract_file(
     source: Source, path: str, to: Path, *, architecture: str, progress: Progress = SILENT
 ) -> Extracted:
     """Write one file of an image, which gets its name when all of it is there and checked."""
-    if await off_loop(to.is_dir):
-        raise UserError(f"{to} is a directory, not a place for a file", hint="name a file in it")
+    return await extract(source, Pick(path, to), architecture=architecture, progress=progress)
+
+
+async def extract(source: Source, pick: Pick, *, architecture: str, progress: Progress = SILENT) -> Extracted:
+    """Write one file of an image, and read small ones beside it in the same go: their layer comes once."""
+    if await off_loop(pick.to.is_dir):
+        raise UserError(f"{pick.to} is a directory, not a place for a file", hint="name a file in it")
     image = await open_image(source, architecture, progress)
+    small = {clean(name) for name in pick.beside} - {clean(pick.path)}
+
+    def memory(entry: Entry) -> Catch:
+        return _MemoryCatch(entry, LARGEST_FILE)
+
+    def catch(entry: Entry) -> Catch:
+        return memory(entry) if clean(entry.name) in small else _FileCatch(pick.to, entry)
+
     with _dropping(image):
-        place = await _find(image, path, lambda entry: _FileCatch(to, entry))
-        catch = await _caught(image, place, lambda entry: _FileCatch(to, entry))
-        assert isinstance(catch, _FileCatch)
-        return await off_loop(catch.keep)
+        place = await _find(image, pick, catch)
+        caught = await _caught(image, place, catch)
+        assert isinstance(caught, _FileCatch)
+        beside = await _read_found(image, pick.beside, memory)
+        return replace(await off_loop(caught.keep), beside=beside)
 
 
 async def read_files(
@@ -94,16 +121,27 @@ async def read_files(
     def catch(entry: Entry) -> Catch:
         return _MemoryCatch(entry, limit)
 
-    found: dict[str, bytes] = {}
     with _dropping(image):
-        for path in wanted:
-            place = await _seek(image, path, wanted, catch)
-            if place is None:
-                continue
-            _check_kind(image, path, place)
-            caught = await _caught(image, place, catch)
-            assert isinstance(caught, _MemoryCatch)
-            found[path] = caught.content(f"{path} in {source.shown}")
+        return await _read_found(image, wanted, catch)
+
+
+async def _read_found(
+    image: Image, paths: Sequence[str], catch: Callable[[Entry], Catch]
+) -> dict[str, bytes]:
+    """The content of small files, of those that are there."""
+    found: dict[str, bytes] = {}
+    for path in paths:
+        place = await _seek(image, path, paths, catch)
+        if place is None:
+            continue
+        _check_kind(image, path, place)
+        caught = await _caught(image, place, catch)
+        if not isinstance(caught, _MemoryCatch):
+            raise UserError(
+                f"{path} in {image.source.shown} is a link to what it should lie beside",
+                hint="check that it is the image that was meant",
+            )
+        found[path] = caught.content(f"{path} in {image.source.shown}")
     return found
 
 
@@ -113,8 +151,9 @@ async def open_image(source: Source, architecture: str, progress: Progress = SIL
     return Image(source, tuple(reversed(manifest.layers)), progress)
 
 
-async def _find(image: Image, path: str, catch: Callable[[Entry], Catch]) -> Place:
-    place = await _seek(image, path, (path,), catch)
+async def _find(image: Image, pick: Pick, catch: Callable[[Entry], Catch]) -> Place:
+    path = pick.path
+    place = await _seek(image, path, (path, *pick.beside), catch)
     if place is None:
         raise UserError(
             f"{image.source.shown} has no file {path}",

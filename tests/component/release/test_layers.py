@@ -21,7 +21,7 @@ from muster.errors import ExternalError, UserError
 from muster.release.at_registry import RegistrySource
 from muster.release.copying import pull
 from muster.release.in_store import StoreSource
-from muster.release.layers import extract_file, read_files
+from muster.release.layers import Pick, extract, extract_file, read_files
 from muster.release.oci.digest import digest_of
 from muster.release.oci.trouble import Damaged, Unreachable
 from muster.release.store.store import create_store
@@ -101,6 +101,39 @@ def test_a_base_image_comes_out(pack: Callable[[bytes], bytes], tmp_path: Path) 
         assert names_in(tmp_path) == ["new", "new/base.iso"]
         assert at.registry.served[digest_of(below)] == 0, "what is not needed is not fetched"
         assert at.registry.served[digest_of(top)] == len(top), "and what is, once"
+
+    play(scene)
+
+
+def test_small_files_beside_it_come_in_the_same_go(tmp_path: Path) -> None:
+    files: dict[str, bytes | str | tarfile.TarInfo] = {
+        ISO_PATH: ISO,
+        f"{ISO_PATH}.sha256": b"a hash",
+        "coreos/link": f"{Path(ISO_PATH).name}.sha256",
+    }
+
+    async def scene(at: Meeting) -> None:
+        layer = gzip.compress(tar(files))
+        source = source_of(at, [layer])
+        pick = Pick(ISO_PATH, tmp_path / "out.iso", (f"{ISO_PATH}.sha256", "coreos/none"))
+        found = await extract(source, pick, architecture="amd64")
+        assert found.beside == {f"{ISO_PATH}.sha256": b"a hash"}
+        assert found.path.read_bytes() == ISO
+        assert at.registry.served[digest_of(layer)] == len(layer)
+        linked = Pick(ISO_PATH, tmp_path / "again.iso", ("coreos/link",))
+        assert (await extract(source, linked, architecture="amd64")).beside == {"coreos/link": b"a hash"}
+
+    play(scene)
+
+
+def test_a_link_to_the_file_itself_lies_not_beside_it(tmp_path: Path) -> None:
+    async def scene(at: Meeting) -> None:
+        source = source_of(at, [tar({ISO_PATH: ISO, "coreos/link": Path(ISO_PATH).name})])
+        with pytest.raises(UserError, match="is a link to what it should lie beside"):
+            await extract(
+                source, Pick(ISO_PATH, tmp_path / "out.iso", ("coreos/link",)), architecture="amd64"
+            )
+        assert names_in(tmp_path) == []
 
     play(scene)
 

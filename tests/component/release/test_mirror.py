@@ -192,9 +192,12 @@ def test_an_interrupted_copy_goes_on(tmp_path: Path) -> None:
     async def act(at: Scene) -> None:
         made = make_release(at.source, Shape(iso=bytes(range(256)) * 4000))
         layer = max(made.components["machine-os-images"].layers, key=lambda each: each.size_bytes)
-        at.source.faults.stalls[layer.digest] = [layer.size_bytes // 2]
+        half = layer.size_bytes // 2
+        at.source.faults.stalls[layer.digest] = [half]
         task = asyncio.create_task(mirror(order_of(made, at.from_registry, ToStore(at.store))))
-        await at.source.stalled.wait()
+        async with asyncio.timeout(30):
+            while at.source.served[layer.digest] < half:
+                await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
