@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from muster.cli import base_image as base_images
@@ -11,6 +11,7 @@ from muster.cli import log, progress, site
 from muster.cli.agent_media import Call
 from muster.cli.medium import read_text, tell
 from muster.cli.options import BaseImageFlags
+from muster.cli.wish import settle_release, wish_of, wish_of_generic
 from muster.config.derive import signer_key
 from muster.image.agent import Order
 from muster.image.agent_media import (
@@ -84,12 +85,12 @@ def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
 
     found = site.load_valid_site(call.run, may_be_empty=True)
     with base_images.open_cache(base_image.cache_dir) as cache:
-        base = base_images.obtain(base_image, cache)
+        base = base_images.obtain(base_image, cache, wish_of_generic(found))
         with (
             Volume.open(base.path) as volume,
             start_making(call.run.directory, generic_image_name(volume), call.manner) as making,
         ):
-            if not making.is_current(_inputs(call, found, None, base.sha256)):
+            if not making.is_current(_inputs(call, found, None, {"the base image": base.sha256})):
                 base_images.warn_customized(volume)
                 wanted = generic_customization(found, call.override)
                 build_live_image(making, Source(base, volume, cache), wanted, (), progress)
@@ -100,15 +101,17 @@ def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
 def _make(
     call: Call, loaded: tuple[Site, Plan], name: str, base_image: BaseImageFlags, recipe: Recipe
 ) -> None:
-    found, plan = loaded
+    found, plan = loaded[0], settle_release(base_image, *loaded)
+    release = plan.release_image if plan is not loaded[1] else ""
     with (
         base_images.open_cache(base_image.cache_dir) as cache,
         start_making(call.run.directory, name, call.manner) as making,
     ):
-        base = base_images.obtain(base_image, cache, [plan.trust_bundle] if plan.trust_bundle else [])
+        base = base_images.obtain(base_image, cache, wish_of(found, plan))
         order = _settle(call, found, plan, making)
         replaced: tuple[str, ...] = ()
-        if not making.is_current(_inputs(call, found, order, base.sha256)):
+        given = {"the base image": base.sha256, "the release": release}
+        if not making.is_current(_inputs(call, found, order, given)):
             with Volume.open(base.path) as volume:
                 base_images.warn_customized(volume)
                 replaced = recipe(Workshop(order, making, progress), Source(base, volume, cache))
@@ -123,9 +126,11 @@ def _settle(call: Call, found: Site, plan: Plan, making: Making) -> Order:
     return Order(plan, secrets, valid_for, call.override)
 
 
-def _inputs(call: Call, found: Site, order: Order | None, base_sha256: str = "") -> dict[str, str]:
+def _inputs(
+    call: Call, found: Site, order: Order | None, more: Mapping[str, str] | None = None
+) -> dict[str, str]:
     given = {
-        "the base image": base_sha256,
+        **(more or {}),
         "--ignition-override": call.override,
         "--valid-for": call.valid_for,
         "--sha256": str(call.manner.with_sha256),

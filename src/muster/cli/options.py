@@ -45,6 +45,8 @@ class BaseImageFlags:
     ca_bundle: Path | None = None
     is_overridden: bool = False
     """Whether the source comes from the environment, where it is easily forgotten."""
+    release: str = ""
+    """The release that the base image is taken from when no source is named; empty for the site's."""
 
 
 directory = click.option(
@@ -77,6 +79,10 @@ _BASE_IMAGE: Final = (
         "--base-image-sha256", metavar="HEX", default="",
         help="What the base image has to hash to, compressed or not.",
     ),
+    click.option(
+        "--release", metavar="IMAGE|STORE", default="",
+        help="Release to install, and to take the live ISO from: an image at a registry, or a content store.",
+    ),
     cache_dir,
     click.option(
         "--ca-bundle", metavar="FILE", type=click.Path(path_type=Path),
@@ -93,6 +99,7 @@ def base_image(command: F) -> F:
         *args: Any,
         base_image: str | None,
         base_image_sha256: str,
+        release: str,
         cache_dir: str | None,
         ca_bundle: Path | None,
         **kwargs: Any,
@@ -104,6 +111,7 @@ def base_image(command: F) -> F:
             cache_dir,
             ca_bundle,
             is_overridden=bool(override),
+            release=release,
         )
         return command(*args, base_image=flags, **kwargs)
 

@@ -12,6 +12,7 @@ from muster.cli import progress, site
 from muster.cli.config_iso import CONFIG_FILES, CONFIG_HINT
 from muster.cli.medium import read_text
 from muster.cli.options import BaseImageFlags, Run
+from muster.cli.wish import settle_release, wish_of
 from muster.config.resolve_image_based import resolve_configuration
 from muster.config.state import load_state
 from muster.errors import MediaError, UserError
@@ -30,6 +31,7 @@ from muster.image.overlay import Overlay
 from muster.image.reading import parse_ignition, text_of
 from muster.image.secrets import SiteSecrets
 from muster.image.tokens import parse_validity
+from muster.model.plan import Plan
 
 _OTHERS: Final[Mapping[str, str]] = {
     "muster-config-image@.service": "an image for hosts of any site",
@@ -54,19 +56,18 @@ def compare_with_site(medium: Path, rebuild: Rebuild) -> tuple[bool, str]:
         if found.label == CLUSTER_CONFIG_LABEL:
             return _compare_data(found, _cluster_config(rebuild.directory), rebuild.directory)
         _refuse_other(found)
-        order = _order(rebuild)
+        loaded, plan = site.load_cluster(Run(rebuild.directory, as_json=False))
         if found.label == CONFIG_LABEL:
-            return _compare_data(found, config_iso(order), rebuild.directory)
+            return _compare_data(found, config_iso(_order(rebuild, plan)), rebuild.directory)
+        order = _order(rebuild, settle_release(rebuild.base_image, loaded, plan))
         with base_images.open_cache(rebuild.base_image.cache_dir) as cache:
-            bundle = order.plan.trust_bundle
-            base = base_images.obtain(rebuild.base_image, cache, [bundle] if bundle else [])
+            base = base_images.obtain(rebuild.base_image, cache, wish_of(loaded, order.plan))
             with Volume.open(base.path) as volume:
                 design = design_image(order, volume)
                 return _compare(found, design.result, design.overlay, rebuild.directory)
 
 
-def _order(rebuild: Rebuild) -> Order:
-    _, plan = site.load_cluster(Run(rebuild.directory, as_json=False))
+def _order(rebuild: Rebuild, plan: Plan) -> Order:
     override = read_text(rebuild.ignition_override)
     return Order(plan, _secrets(rebuild.directory), parse_validity(rebuild.valid_for), override)
 

@@ -13,6 +13,7 @@ from muster.cli import base_image as base_images
 from muster.cli import options, progress, site
 from muster.cli.medium import media_options, read_text, tell
 from muster.cli.options import BaseImageFlags
+from muster.cli.wish import wish_of_seed
 from muster.config.resolve_image_based import resolve_installation
 from muster.errors import cannot
 from muster.image.image_based.image import ISO_NAME, build_installation_image
@@ -61,8 +62,7 @@ def image(
             _make_ignition(making, digest_inputs(found, None, given), render_tree(tree))
         else:
             with base_images.open_cache(base_image.cache_dir) as cache:
-                trusted = [plan.trust_bundle] if plan.trust_bundle else []
-                base = base_images.obtain(base_image, cache, trusted)
+                base = base_images.obtain(base_image, cache, wish_of_seed(plan))
                 given |= {"the base image": base.sha256, **_papers(manner)}
                 if not making.is_current(digest_inputs(found, None, given)):
                     with Volume.open(base.path) as volume:

@@ -40,7 +40,12 @@ def version_of(image: str) -> str:
 
 def default_os_image_streams(image: str) -> tuple[str, ...]:
     """The lines of operating system images that a release takes when none is named: of OpenShift, of OKD."""
-    major = version_of(image).partition(".")[0]
+    return os_image_streams(version_of(image))
+
+
+def os_image_streams(version: str) -> tuple[str, ...]:
+    """The same for a version; the first is that of OpenShift."""
+    major = version.partition(".")[0]
     if not major.isdecimal():
         return ()
     return ("rhel-9" if int(major) < 5 else "rhel-10", "centos-10")

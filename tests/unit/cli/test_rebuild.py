@@ -8,28 +8,39 @@ from types import SimpleNamespace
 
 import pytest
 
+from muster.cli.base_image import Wish
 from muster.cli.options import BaseImageFlags
 from muster.cli.rebuild import Rebuild, compare_with_site
 from muster.errors import ExternalError
+from muster.model.registries import RegistriesConf
+from muster.model.site import Site
+from muster.model.values import Secret
 from tests import media
 
 
-@pytest.mark.parametrize(("bundle", "trusted"), [("PEM of the site", ["PEM of the site"]), ("", [])])
+@pytest.mark.parametrize(("bundle", "trusted"), [("PEM of the site", ("PEM of the site",)), ("", ())])
 def test_the_authorities_of_the_site_are_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bundle: str, trusted: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bundle: str, trusted: tuple[str, ...]
 ) -> None:
-    given: list[str] = []
+    given: list[Wish] = []
 
-    def obtain(_flags: object, _cache: object, authorities: list[str]) -> None:
-        given.extend(authorities)
+    def obtain(_flags: object, _cache: object, wish: Wish) -> None:
+        given.append(wish)
         raise ExternalError("far enough")
 
-    order = SimpleNamespace(plan=SimpleNamespace(trust_bundle=bundle))
-    monkeypatch.setattr("muster.cli.rebuild._order", lambda _rebuild: order)
+    found, plan = (
+        Site(),
+        SimpleNamespace(
+            trust_bundle=bundle, architecture="arm64", pull_secret=Secret("{}"), registries=RegistriesConf()
+        ),
+    )
+    monkeypatch.setattr("muster.cli.rebuild.site.load_cluster", lambda _run: (found, plan))
+    monkeypatch.setattr("muster.cli.rebuild._order", lambda _rebuild, plan: SimpleNamespace(plan=plan))
     monkeypatch.setattr("muster.cli.rebuild.base_images.obtain", obtain)
     medium = tmp_path / "medium.iso"
     medium.write_bytes(media.image(media.MODERN))
     flags = BaseImageFlags(source="https://example.com/base.iso", cache_dir=str(tmp_path / "cache"))
     with pytest.raises(ExternalError, match="far enough"):
         compare_with_site(medium, Rebuild(tmp_path, flags, "7d", None))
-    assert given == trusted
+    assert [wish.access.authorities for wish in given] == [trusted]
+    assert given[0].architecture == "arm64"

@@ -36,6 +36,7 @@ OTHER = "sha256:" + "b" * 64
         ("oci:store", InStore(Path("store"))),
         ("oci:///srv/store", InStore(Path("/srv/store"))),
         ("file:///srv/store", InStore(Path("/srv/store"))),
+        ("oci:store:quay.example.com/a:1", InStore(Path("store"), "quay.example.com/a:1")),
     ],
 )
 def test_registries_and_stores_are_told_apart(text: str, expected: AtRegistry | InStore) -> None:

@@ -4,20 +4,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from muster.errors import MediaError, UserError
+from muster.release.kinds.description import Content, Description
+from muster.release.kinds.known import describe_content, kind_of
 from muster.release.kinds.openshift import (
     METADATA,
     REFERENCES,
-    find_part,
     iso_path,
     parse_iso_hash,
     parse_payload,
     stream_path,
 )
+from muster.release.kinds.reading import merge_descriptions
+from muster.release.oci.manifest import Platform
+from muster.release.oci.reference import parse_reference
 
 DIGEST = "sha256:" + "1" * 64
 
@@ -41,30 +46,57 @@ def files(
     return {REFERENCES: json.dumps(stream).encode(), METADATA: json.dumps(about).encode()}
 
 
+def read(files: dict[str, bytes], *architectures: str) -> Description:
+    image = parse_reference(f"registry.example.com/release:1@{DIGEST}")
+    platforms = tuple(Platform(each) for each in architectures or ("amd64",))
+    return parse_payload(Content(image, platforms, files))
+
+
 def test_components_have_digests_and_versions() -> None:
     versions = "kubernetes=1.34.2, machine-os=9.6.20260101-0,odd"
-    payload = parse_payload(files([tag("hyperkube", versions=versions), tag("etcd")]), "here")
-    assert (payload.version, payload.is_for_several) == ("4.22.0", False)
-    part = find_part(payload, "hyperkube", "here")
+    release = read(files([tag("hyperkube", versions=versions), tag("etcd")]))
+    assert (release.kind, release.version, release.architectures) == ("openshift", "4.22.0", ("amd64",))
+    part = release.part("hyperkube")
+    assert part.tag == "4.22.0-hyperkube"
     assert part.image.digest == DIGEST
     assert part.image.name == "quay.io/openshift/content"
     assert part.versions == {"kubernetes": "1.34.2", "machine-os": "9.6.20260101-0"}
-    assert find_part(payload, "etcd", "here").versions == {}
+    assert release.part("etcd").versions == {}
+    assert {"cnv", "odf", "metallb"} <= {offer.id for offer in release.offers}
 
 
-def test_a_release_for_several_architectures_says_so() -> None:
-    assert parse_payload(files(metadata={"release.openshift.io/architecture": "multi"}), "").is_for_several
+def test_a_release_for_several_architectures_is_one() -> None:
+    multi = files(metadata={"release.openshift.io/architecture": "multi"})
+    one, other = read(multi, "amd64"), read(multi, "arm64")
+    merged = merge_descriptions([one, other])
+    assert merged.architectures == ("amd64", "arm64")
+    assert merged.parts == one.parts
+    with pytest.raises(MediaError, match="two releases in one"):
+        merge_descriptions([one, replace(other, version="4.21.0")])
 
 
 def test_what_is_not_there_is_named() -> None:
-    payload = parse_payload(files(), "registry.example.com/release:1")
     with pytest.raises(UserError, match="has no component coredns"):
-        find_part(payload, "coredns", "registry.example.com/release:1")
+        read(files()).part("coredns")
     for name in (REFERENCES, METADATA):
         rest = files()
         del rest[name]
         with pytest.raises(MediaError, match=f"it has no /{name}"):
-            parse_payload(rest, "here")
+            read(rest)
+
+
+def test_a_kind_is_found_by_what_the_image_has() -> None:
+    image = parse_reference(f"registry.example.com/release:1@{DIGEST}")
+    release = describe_content(Content(image, (Platform("amd64"),), files()))
+    live = kind_of(release).live_image(release, "rhel-10", "x86_64")
+    assert live is not None
+    assert (live.part.name, live.path) == ("machine-os-images", "coreos/coreos10-x86_64.iso")
+    assert live.hash_path == "coreos/coreos10-x86_64.iso.sha256"
+    with pytest.raises(UserError, match=r"is not a release: it has neither /release\.json nor"):
+        describe_content(Content(image, (Platform("amd64"),), {"etc/passwd": b""}))
+    without = read(files([tag("etcd")]))
+    with pytest.raises(UserError, match="has no component machine-os-images"):
+        kind_of(without).live_image(without, "rhel-9", "x86_64")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +121,7 @@ def test_what_is_not_there_is_named() -> None:
 )
 def test_bad_payloads_are_refused_in_words(bad: dict[str, bytes], why: str) -> None:
     with pytest.raises(MediaError, match=why):
-        parse_payload(bad, "registry.example.com/release:1")
+        read(bad)
 
 
 def test_paths_in_the_image_of_the_machine_os() -> None:

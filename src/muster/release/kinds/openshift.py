@@ -2,19 +2,21 @@
 """Releases of OpenShift: what their image says of itself in ``/release-manifests``.
 
 ``image-references`` is an ImageStream whose tags name every component by its digest; ``release-metadata``
-tells the version, and whether the release is for several architectures. What it says of upgrades is not read:
-what is installed was chosen before.
+tells the version. What it says of upgrades is not read: what is installed was chosen before. In a release for
+several architectures the release image and all components are indexes; each of its images says the same.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.errors import MediaError, UserError
-from muster.frozen import dataclass
-from muster.release.oci.reference import Reference, parse_reference
+from muster.release.kinds.description import Content, Description, LiveImage, Offer, Part
+from muster.release.oci.reference import parse_reference
+from muster.release.operators.catalogue import operators
 
 REFERENCES: Final = "release-manifests/image-references"
 METADATA: Final = "release-manifests/release-metadata"
@@ -25,33 +27,28 @@ MACHINE_OS: Final = "machine-os-images"
 """The component that carries the live ISO."""
 _METADATA_KIND: Final = "cincinnati-metadata-v0"
 _VERSIONS: Final = "io.openshift.build.versions"
-_ARCHITECTURE: Final = "release.openshift.io/architecture"
+_NOT_IN_TAGS: Final = re.compile(r"[^\w.-]", re.ASCII)
 _HINT: Final = "check that the name is that of a whole release; copy it again if it is a mirror's"
 
 
-@dataclass(frozen=True)
-class Part:
-    """An image of a release."""
+class OpenShift:
+    """Reads releases of OpenShift and OKD."""
 
-    name: str
-    image: Reference
-    """By digest."""
-    versions: Mapping[str, str]
-    """What is in it, by name: kubernetes, machine-os."""
+    name = "openshift"
+    files = FILES
+    mark = REFERENCES
 
+    def describe(self, content: Content) -> Description:
+        return parse_payload(content)
 
-@dataclass(frozen=True)
-class Payload:
-    """All that a release says of itself."""
-
-    version: str
-    is_for_several: bool
-    """Whether it is for several architectures, so that its images are indexes."""
-    parts: tuple[Part, ...]
+    def live_image(self, release: Description, stream: str, architecture: str) -> LiveImage | None:
+        path = iso_path(stream, architecture)
+        return LiveImage(release.part(MACHINE_OS), path, f"{path}.sha256")
 
 
-def parse_payload(files: Mapping[str, bytes], origin: str) -> Payload:
-    """Read the files of a release image by their paths; ``origin`` names it in messages."""
+def parse_payload(content: Content) -> Description:
+    """Read the files of a release image."""
+    origin, files = str(content.image), content.files
     missing = [name for name in FILES if name not in files]
     if missing:
         raise _bad(origin, f"it has no /{missing[0]}")
@@ -70,18 +67,24 @@ def parse_payload(files: Mapping[str, bytes], origin: str) -> Payload:
             origin,
             f"/{REFERENCES} is of version {_shown(named)}, but /{METADATA} is of version {_shown(version)}",
         )
-    is_for_several = _at(metadata, "metadata", _ARCHITECTURE) == "multi"
-    return Payload(version, is_for_several, _parts(stream, origin))
+    architectures = dict.fromkeys(platform.architecture for platform in content.platforms)
+    return Description(
+        "openshift", version, content.image, tuple(architectures), _parts(stream, version, origin), _offers()
+    )
 
 
-def find_part(payload: Payload, name: str, origin: str) -> Part:
-    """One component of a release."""
-    for part in payload.parts:
-        if part.name == name:
-            return part
-    raise UserError(
-        f"the release {payload.version} ({origin}) has no component {name}",
-        hint="take a release that has it, or name what it is needed for yourself (--base-image)",
+def _offers() -> tuple[Offer, ...]:
+    """What the lifecycle manager of every cluster can install; a release itself lists none of it."""
+    return tuple(
+        Offer(
+            each.id,
+            each.name,
+            each.description,
+            tuple(dict.fromkeys(membership.id for membership in each.bundles)),
+            tuple(dependency.id for dependency in each.dependencies),
+            tuple(sorted(each.conflicts)),
+        )
+        for each in operators().values()
     )
 
 
@@ -108,20 +111,20 @@ def _prefix(stream: str) -> str:
     return "coreos10" if stream == "rhel-10" else "coreos"
 
 
-def _parts(stream: Mapping[str, Any], origin: str) -> tuple[Part, ...]:
+def _parts(stream: Mapping[str, Any], version: str, origin: str) -> tuple[Part, ...]:
     tags = _at(stream, "spec", "tags")
     if not isinstance(tags, list) or not tags:
         raise _bad(origin, f"/{REFERENCES} has no spec.tags")
     found: dict[str, Part] = {}
     for number, tag in enumerate(tags):
-        part = _part(tag, f"spec.tags[{number}] of /{REFERENCES}", origin)
+        part = _part(tag, f"spec.tags[{number}] of /{REFERENCES}", version, origin)
         if part.name in found:
             raise _bad(origin, f"/{REFERENCES} names {part.name} twice")
         found[part.name] = part
     return tuple(found.values())
 
 
-def _part(tag: Any, where: str, origin: str) -> Part:
+def _part(tag: Any, where: str, version: str, origin: str) -> Part:
     name, image = _at(tag, "name"), _at(tag, "from", "name")
     if not isinstance(name, str) or not name:
         raise _bad(origin, f"{where} has no name")
@@ -133,7 +136,8 @@ def _part(tag: Any, where: str, origin: str) -> Part:
         raise _bad(origin, f"{where} ({_shown(name)}): {error.message}") from error
     if reference.digest is None:
         raise _bad(origin, f"{where} ({_shown(name)}) is not named by its digest, but as {image[:200]!r}")
-    return Part(name, reference, _versions(_at(tag, "annotations", _VERSIONS)))
+    label = _NOT_IN_TAGS.sub("-", f"{version}-{name}")[:128]
+    return Part(name, reference, label, _versions(_at(tag, "annotations", _VERSIONS)))
 
 
 def _versions(text: Any) -> dict[str, str]:

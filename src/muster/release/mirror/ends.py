@@ -59,10 +59,12 @@ class InStore:
     """A store on a disk."""
 
     path: Path
+    name: str = ""
+    """One of its images; empty when none is named."""
 
     @property
     def shown(self) -> str:
-        return str(self.path)
+        return f"{self.name} in {self.path}" if self.name else str(self.path)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ def parse_end(text: str) -> End:
         return AtRegistry(_named(text.removeprefix(_REGISTRY)))
     store = _STORE.match(text)
     if store:
-        return InStore(_path(text[store.end() :]))
+        path, _, name = text[store.end() :].partition(":")
+        return InStore(_path(path), name)
     if _SCHEME.match(text):
         raise UserError(f"{text.partition('://')[0]}:// names neither a registry nor a store", hint=_HINT)
     if _PATH.match(text) or not _looks_like_host(text.partition("/")[0]):

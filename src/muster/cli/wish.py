@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a site says about its release and its base image, and what a flag, or nobody, says instead."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from muster.cli import log
+from muster.cli.access import SiteAccess
+from muster.cli.base_image import Wish
+from muster.cli.options import BaseImageFlags
+from muster.config.derive import named_release
+from muster.image.generic import generic_of
+from muster.model.plan import Plan
+from muster.model.release import RPM_ARCHITECTURES
+from muster.model.site import Site
+
+if TYPE_CHECKING:
+    from muster.model.image_based_plan import InstallationPlan
+
+
+def settle_release(flags: BaseImageFlags, found: Site, plan: Plan) -> Plan:
+    """The plan with the release that is really installed.
+
+    A flag wins over the site. When nobody names a release, and no base image either, it is Muster's own; with
+    a base image it stays what the plan says, for that image was chosen for it.
+    """
+    named = named_release(found)
+    if flags.release:
+        from muster.cli.release_base import named_image
+
+        image = named_image(flags, plan.architecture)
+        if named and named != image:
+            log.warn("--release names %s, which is installed instead of the site's %s", image, named)
+        return replace(plan, release_image=image)
+    if named or flags.source:
+        return plan
+    from muster.cli.release_base import default_release
+
+    image = default_release(plan.architecture)
+    log.say("no release is named: hosts are to get %s, the Kubernetes release of this Muster", image)
+    return replace(plan, release_image=image)
+
+
+def wish_of(found: Site, plan: Plan) -> Wish:
+    """What a site with a cluster says."""
+    stream = found.install.os_image_stream if found.install else None
+    return Wish(
+        release=named_release(found),
+        architecture=plan.architecture,
+        stream=str(stream) if stream else "",
+        access=SiteAccess(plan.pull_secret.reveal(), plan.registries, _some(plan.trust_bundle)),
+        has_default=True,
+    )
+
+
+def wish_of_generic(found: Site) -> Wish:
+    """What a directory says that is for hosts of any site."""
+    infra = found.infra_env_spec
+    given = str(infra.cpu_architecture) if infra and infra.cpu_architecture else ""
+    names = {rpm: name for name, rpm in RPM_ARCHITECTURES.items()}
+    return Wish(
+        release=named_release(found),
+        architecture=names.get(given, given) or "amd64",
+        access=SiteAccess(
+            generic_of(found).pull_secret,
+            found.registries,
+            _some(found.ca_bundle.text if found.ca_bundle else ""),
+        ),
+        has_default=True,
+    )
+
+
+def wish_of_seed(plan: InstallationPlan) -> Wish:
+    """What an image-based installation says; its seed was not made by any release that Muster knows."""
+    return Wish(
+        architecture=plan.architecture,
+        access=SiteAccess(plan.pull_secret.reveal(), plan.registries, _some(plan.trust_bundle)),
+    )
+
+
+def _some(text: str) -> tuple[str, ...]:
+    return (text,) if text else ()
