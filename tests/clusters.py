@@ -11,16 +11,44 @@ from muster.model.host import Role
 from muster.model.plan import PodNetwork
 from muster.model.registries import Mirror, RegistriesConf, Registry
 from muster.model.values import IP, Network, Secret
+from muster.release.model import AddOn, Component, Manifest, Needs, Release, ReleaseImage
 from muster.release.node.authorities import ClusterAuthorities, make_authorities
-from muster.release.node.cluster import Cluster, Member, NodeRelease
+from muster.release.node.cluster import Cluster, Member
+from muster.release.oci.digest import parse_digest
+from muster.release.oci.manifest import OCI_MANIFEST, Descriptor
 from tests.seeds import NOW, fixed_secrets, seeded
 
 ID = "11111111-2222-4333-8444-555555555555"
-RELEASE = NodeRelease(
-    version="1.36.3",
-    kube=f"muster.local/kubernetes/kube@sha256:{'a' * 64}",
-    coredns=f"muster.local/kubernetes/coredns@sha256:{'b' * 64}",
-    pause=f"muster.local/kubernetes/pause@sha256:{'c' * 64}",
+
+
+def _image(id: str, digit: str) -> ReleaseImage:
+    digest = parse_digest(f"sha256:{digit * 64}")
+    return ReleaseImage(
+        id, f"muster.local/kubernetes/{id}", "v1", Descriptor(OCI_MANIFEST, digest, 500), 1000, (id,)
+    )
+
+
+def _add_on(id: str, dependencies: tuple[str, ...] = (), conflicts: tuple[str, ...] = ()) -> AddOn:
+    manifest = Manifest("10-all.yaml", f"kind: ConfigMap\napiVersion: v1\nmetadata: {{name: {id}}}\n")
+    return AddOn(id, id, "v1", "", "", (), (manifest,), Needs(), Needs(), dependencies, conflicts, ready=())
+
+
+RELEASE = Release(
+    kind="kubernetes",
+    version="v1.36.3",
+    architecture="amd64",
+    name="muster.local/kubernetes/release",
+    created="2026-07-22T18:07:38Z",
+    muster="1",
+    go="go1.26",
+    zstd="1.5.7",
+    components=(
+        Component(
+            "kubernetes", "Kubernetes", "v1.36.3", "Apache-2.0", "kube", parse_digest(f"sha256:{'d' * 64}"), 9
+        ),
+    ),
+    images=(_image("kube", "a"), _image("coredns", "b"), _image("pause", "c")),
+    add_ons=(_add_on("storage"), _add_on("backup", ("storage",)), _add_on("other", (), ("storage",))),
 )
 MIRRORED = RegistriesConf(
     (
@@ -69,6 +97,7 @@ THREE = replace(
     registries=MIRRORED,
     trust_bundle="-----BEGIN CERTIFICATE-----\n(of the registry)\n-----END CERTIFICATE-----\n",
     pull_secret=PULL_SECRET,
+    add_ons=("storage", "backup"),
 )
 WITH_WORKER = replace(
     cluster({**dict.fromkeys(_MASTERS, Role.MASTER), "worker-0": Role.WORKER}),

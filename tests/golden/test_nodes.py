@@ -44,7 +44,7 @@ def listing(configs: dict[str, Config]) -> Iterator[str]:
 
 
 def describe(path: str, data: bytes) -> str:
-    if data.startswith(CERTIFICATE) and "/pki/" in path and "ca-trust" not in path:
+    if data.startswith(CERTIFICATE) and "/pki/" in path and "registries" not in path:
         return "".join(describe_certificate(each) for each in x509.load_pem_x509_certificates(data))
     if path.startswith("/usr/local/bin/"):
         return "(a program)"  # It has tests of its own.

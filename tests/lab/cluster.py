@@ -26,9 +26,10 @@ from muster.image.secrets import SiteSecrets
 from muster.model.ignition import PROGRAM, PUBLIC, Config, File, join, tree_of
 from muster.model.plan import Plan
 from muster.model.registries import Mirror, RegistriesConf, Registry
+from muster.release.model import Release
 from muster.release.node.authorities import make_authorities
 from muster.release.node.certificates import SETUP
-from muster.release.node.cluster import Cluster, Member, NodeRelease
+from muster.release.node.cluster import Cluster, Member
 from muster.release.node.payload import plan_cluster
 from muster.release.node.tuning import load_tuning
 
@@ -68,7 +69,7 @@ def cluster_of(plan: Plan, secrets: SiteSecrets, mirror: str, authority: str) ->
 
 
 def cluster_trees(
-    release: NodeRelease, cluster: Cluster, secrets: SiteSecrets, now: datetime
+    release: Release, cluster: Cluster, secrets: SiteSecrets, now: datetime
 ) -> dict[str, dict[str, Any]]:
     """The Ignition configs of all hosts, with a judge on each of them."""
     pki = build_pki(secrets)
@@ -81,7 +82,7 @@ def cluster_trees(
         "nameServer": str(cluster.dns_addresses[0]),
         "api": str(cluster.services[0][1]),
     }
-    probe = PROBE.format(image=release.pause)
+    probe = PROBE.format(image=release.image("pause").pullspec)
     extra = Config(
         (
             File("/etc/muster/admin.conf", admin.encode()),

@@ -14,6 +14,7 @@ _VERBS: Final = {
     "build": ("release_build:build", "Build upstream Kubernetes from its sources as a release."),
     "info": ("release_look:info", "Show what a release holds: components, images, add-ons, sizes."),
     "verify": ("release_look:verify", "Check that all of a release is there, and right."),
+    "extract": ("release_extract:extract", "Write one file of an image, without storing the image."),
     "diff": ("release_look:diff", "Show what differs between two releases."),
 }
 

@@ -34,6 +34,7 @@ from muster.release.node.cluster import Cluster, Member
 
 HOME: Final = "/etc/kubernetes"
 PKI: Final = f"{HOME}/pki"
+KUBELET_AUTHORITY: Final = f"{PKI}/kubelet-ca.crt"
 SETUP: Final = f"{HOME}/setup"
 SETUP_TERM: Final = timedelta(days=7)
 """The login that may do everything is for the beginning alone; it is removed when that is over."""
@@ -135,7 +136,7 @@ def _of_the_control_plane(desk: _Desk) -> Iterator[File]:
     names = api_names(desk.cluster, desk.host)
     yield from desk.pair("apiserver", authorities.site.serving, "kube-apiserver", names)
     yield _public("client-ca.crt", authorities.client_bundle)
-    yield _public("kubelet-ca.crt", authorities.kubelet.pem)
+    yield File(KUBELET_AUTHORITY, authorities.kubelet.pem.encode(), PUBLIC)
     yield _public("front-proxy-ca.crt", authorities.front_proxy.pem)
     yield from desk.pair("apiserver-etcd-client", authorities.etcd, "kube-apiserver-etcd-client")
     yield from desk.pair("apiserver-kubelet-client", authorities.client, "kube-apiserver-kubelet-client")

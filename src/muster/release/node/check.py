@@ -10,9 +10,12 @@ from typing import Final
 from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.model.values import name_fault
-from muster.release.node.cluster import Cluster, NodeRelease, room
-from muster.release.oci.reference import parse_reference
+from muster.release.model import Release
+from muster.release.node.cluster import Cluster, room
 
+KUBE: Final = "kube"
+"""The one program that is all of Kubernetes and etcd, and the image that has it."""
+IMAGES: Final = (KUBE, "coredns", "pause")
 _LONGEST_NAME: Final = 63
 _DNS_BITS: Final = 4
 """The name server has the tenth address of the services, and so their network at least sixteen."""
@@ -24,9 +27,9 @@ class _Fault:
     hint: str
 
 
-def check_cluster(release: NodeRelease, cluster: Cluster) -> None:
+def check_cluster(release: Release, cluster: Cluster) -> None:
     """A UserError that tells the first thing that does not hold."""
-    for fault in (*_member_faults(cluster), *_network_faults(cluster), *_image_faults(release)):
+    for fault in (*_member_faults(cluster), *_network_faults(cluster), *_release_faults(release, cluster)):
         raise UserError(
             f"the cluster {cluster.name} cannot be made from release {release.version}: {fault.what}",
             hint=fault.hint,
@@ -84,12 +87,26 @@ def _network_faults(cluster: Cluster) -> Iterator[_Fault]:
             )
 
 
-def _image_faults(release: NodeRelease) -> Iterator[_Fault]:
-    for image in (release.kube, release.coredns, release.pause):
-        if parse_reference(image).digest is None:
+def _release_faults(release: Release, cluster: Cluster) -> Iterator[_Fault]:
+    for id in IMAGES:
+        if release.find_image(id) is None:
+            yield _Fault(f"the release has no image {id}", "take a release of kind kubernetes")
+    if not any(component.program == KUBE for component in release.components):
+        yield _Fault(f"the release does not say what its program {KUBE} is", "build the release again")
+    for id in cluster.add_ons:
+        add_on = release.find_add_on(id)
+        if add_on is None:
+            there = ", ".join(each.id for each in release.add_ons) or "none"
             yield _Fault(
-                f"the image {image} is not named by its digest", "name the images of the release by digest"
+                f"the release has no add-on {id}", f"it has {there}; `muster release build --add-on {id}`"
             )
+            continue
+        for other in add_on.dependencies:
+            if other not in cluster.add_ons:
+                yield _Fault(f"the add-on {id} needs {other}", f"add {other}, or leave {id} out")
+        for other in add_on.conflicts:
+            if other in cluster.add_ons:
+                yield _Fault(f"the add-ons {id} and {other} exclude each other", "leave one of them out")
 
 
 def _twice(names: Iterable[str]) -> list[str]:

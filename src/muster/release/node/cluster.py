@@ -21,17 +21,6 @@ _DNS: Final = 10
 
 
 @dataclass(frozen=True)
-class NodeRelease:
-    """What of a release runs on nodes: images by digest."""
-
-    version: str
-    kube: str
-    """Holds the one program that is all of Kubernetes and etcd."""
-    coredns: str
-    pause: str
-
-
-@dataclass(frozen=True)
 class Member:
     """A host of the cluster."""
 
@@ -58,6 +47,8 @@ class Cluster:
     pull_secret: Secret | None = None
     tuning: str = "default"
     """A profile of tuning.toml."""
+    add_ons: tuple[str, ...] = ()
+    """Ids of those of the release that the cluster gets."""
     dns_domain: str = "cluster.local"
 
     @property

@@ -9,10 +9,14 @@ from typing import Any, Final
 import yaml
 
 from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
+from muster.release.model import Release
 from muster.release.node.certificates import HOME, PKI
-from muster.release.node.cluster import Cluster, Member, NodeRelease, url_host
+from muster.release.node.check import KUBE
+from muster.release.node.cluster import Cluster, Member, url_host
+from muster.release.node.runtime import CONF, TRUST
 from muster.release.node.templates import fill, load_template
 from muster.release.node.tuning import Program, Tuning
+from muster.release.oci.digest import hex_of
 
 KUBE_NAMES: Final = (
     "etcd", "etcdctl", "etcdutl", "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler",
@@ -23,7 +27,7 @@ _OWN: Final = ("muster-kube", "muster-node-network")
 _EVERYWHERE: Final = {4: "0.0.0.0", 6: "::"}  # noqa: S104
 
 
-def programs(release: NodeRelease, cluster: Cluster, host: Member, tuning: Tuning) -> Config:
+def programs(release: Release, cluster: Cluster, host: Member, tuning: Tuning) -> Config:
     """All programs of a host's role."""
     values = _values(release, cluster, host)
     units = [Unit(f"{name}.service", fill(load_template(f"units/{name}.service"), values)) for name in _OWN]
@@ -41,7 +45,8 @@ def programs(release: NodeRelease, cluster: Cluster, host: Member, tuning: Tunin
     return Config(tuple(files), tuple(units))
 
 
-def _values(release: NodeRelease, cluster: Cluster, host: Member) -> dict[str, str]:
+def _values(release: Release, cluster: Cluster, host: Member) -> dict[str, str]:
+    kube = next(each.digest for each in release.components if each.program == KUBE)
     everywhere = _EVERYWHERE[host.addresses[0].version]
     members = (f"{member.name}=https://{url_host(member.addresses[0])}:2380" for member in cluster.voters)
     return {
@@ -57,7 +62,10 @@ def _values(release: NodeRelease, cluster: Cluster, host: Member) -> dict[str, s
         "dns_domain": cluster.dns_domain,
         "server": cluster.server_for(host),
         "service_networks": ",".join(map(str, cluster.services)),
-        "kube_image": release.kube,
+        "kube_image": release.image(KUBE).pullspec,
+        "kube_hash": hex_of(kube),
+        "ca_bundle": f" --ca-bundle {TRUST}" if cluster.trust_bundle else "",
+        "registries_conf": f" --registries-conf {CONF}" if cluster.registries.registries else "",
         "kube_names": " ".join(KUBE_NAMES),
     }
 

@@ -15,23 +15,25 @@ from muster.config.formats.images import registry_of
 from muster.frozen import dataclass
 from muster.model.ignition import PUBLIC, Config, File
 from muster.model.registries import Mirror, PullFromMirror, Registry, render_registries_conf
-from muster.release.node.cluster import Cluster, NodeRelease
+from muster.release.model import Release
+from muster.release.node.cluster import Cluster
 from muster.release.node.templates import fill, load_template
 from muster.release.oci.logins import Logins, parse_logins
 
-TRUST: Final = "/etc/pki/ca-trust/source/anchors/registries.crt"
+TRUST: Final = "/etc/kubernetes/pki/registries.crt"
+CONF: Final = "/etc/containers/registries.conf"
 _PLUGIN: Final = 'plugins."io.containerd.grpc.v1.cri".registry.configs'
 
 
-def runtime(release: NodeRelease, cluster: Cluster) -> Config:
+def runtime(release: Release, cluster: Cluster) -> Config:
     """containerd's configuration, and what it and Muster have to know of registries."""
     logins = _logins(cluster)
-    values = {"pause_image": release.pause, "logins": _render_logins(cluster, logins)}
+    values = {"pause_image": release.image("pause").pullspec, "logins": _render_logins(cluster, logins)}
     config = fill(load_template("containerd.toml"), values)
     files = [File("/etc/containerd/config.toml", config.encode(), PUBLIC if not logins.by_scope else 0o600)]
     if cluster.registries.registries:
         conf = render_registries_conf(cluster.registries)
-        files.append(File("/etc/containers/registries.conf", conf.encode(), PUBLIC))
+        files.append(File(CONF, conf.encode(), PUBLIC))
     for registry, text in _hosts(cluster):
         files.append(File(f"/etc/containerd/certs.d/{registry}/hosts.toml", text.encode(), PUBLIC))
     if cluster.trust_bundle:

@@ -71,8 +71,23 @@ def test_what_does_not(broken: Cluster, words: str) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("part", ["kube", "coredns", "pause"])
-def test_images_have_digests(part: str) -> None:
-    release = replace(RELEASE, **{part: f"muster.local/kubernetes/{part}:v1"})
-    with pytest.raises(UserError, match=f"kubernetes/{part}:v1 is not named by its digest"):
+@pytest.mark.parametrize("id", ["kube", "coredns", "pause"])
+def test_a_release_has_what_nodes_run(id: str) -> None:
+    release = replace(RELEASE, images=tuple(image for image in RELEASE.images if image.id != id))
+    with pytest.raises(UserError, match=f"the release has no image {id}"):
         check_cluster(release, SINGLE)
+    with pytest.raises(UserError, match="does not say what its program kube is"):
+        check_cluster(replace(RELEASE, components=()), SINGLE)
+
+
+@pytest.mark.parametrize(
+    ("add_ons", "words"),
+    [
+        (("storag",), "the release has no add-on storag"),
+        (("backup",), "the add-on backup needs storage"),
+        (("storage", "other"), "the add-ons other and storage exclude each other"),
+    ],
+)
+def test_add_ons_fit_together(add_ons: tuple[str, ...], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        check_cluster(RELEASE, replace(SINGLE, add_ons=add_ons))

@@ -188,10 +188,43 @@ def test_manifests_name_images_by_digest() -> None:
     ]
     assert all(body["kind"] and body["metadata"]["name"] for body in documents)
     deployment = next(body for body in documents if body["kind"] == "Deployment")
-    assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == RELEASE.coredns
+    assert (
+        deployment["spec"]["template"]["spec"]["containers"][0]["image"] == RELEASE.image("coredns").pullspec
+    )
     assert deployment["spec"]["replicas"] == 2
     service = next(body for body in documents if body["kind"] == "Service")
     assert service["spec"]["clusterIP"] == str(THREE.dns_addresses[0]) == "172.30.0.10"
+
+
+def test_add_ons_come_after_what_is_ours() -> None:
+    folder = "/etc/kubernetes/setup/manifests/"
+    names = [file.path for file in plan("three-control-planes")["master-0"].files if folder in file.path]
+    assert [name.removeprefix(folder) for name in sorted(names)] == [
+        "00-0-permissions.yaml",
+        "00-1-kubelet-authority.yaml",
+        "00-2-coredns.yaml",
+        "01-storage-10-all.yaml",
+        "02-backup-10-all.yaml",
+    ]
+
+
+def test_kubelets_can_be_verified_by_everybody() -> None:
+    config = plan("single-node")["node1"]
+    body = yaml.safe_load(text_of(config, "/etc/kubernetes/setup/manifests/00-1-kubelet-authority.yaml"))
+    assert body["data"]["ca-bundle.crt"] == text_of(config, "/etc/kubernetes/pki/kubelet-ca.crt")
+
+
+def test_the_program_comes_from_the_registries_of_the_site() -> None:
+    taken = {
+        name: next(unit.contents for unit in plan(name)[host].units if unit.name == "muster-kube.service")
+        for name, host in (("single-node", "node1"), ("three-control-planes", "master-0"))
+    }
+    for text in taken.values():
+        assert f"release extract {RELEASE.image('kube').pullspec}" in text
+        assert f"--sha256 {'d' * 64}" in text
+    assert "--ca-bundle" not in taken["single-node"]
+    assert "--registries-conf /etc/containers/registries.conf" in taken["three-control-planes"]
+    assert "--ca-bundle /etc/kubernetes/pki/registries.crt" in taken["three-control-planes"]
 
 
 def test_the_same_randomness_gives_the_same_configs() -> None:

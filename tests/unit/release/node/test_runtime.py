@@ -82,7 +82,7 @@ def test_logins_are_secret() -> None:
     plugin = config["plugins"]["io.containerd.grpc.v1.cri"]
     auth = plugin["registry"]["configs"]["registry.example.com:5000"]["auth"]
     assert auth == {"username": "user", "password": "pass"}
-    assert plugin["sandbox_image"] == RELEASE.pause
+    assert plugin["sandbox_image"] == RELEASE.image("pause").pullspec
     assert files["/etc/containerd/config.toml"].mode == SECRET
     assert files["/root/.docker/config.json"].mode == SECRET
 

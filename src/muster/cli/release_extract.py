@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`muster release extract`: one file out of an image, without the image."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from muster.cli import options, progress
+from muster.cli.access import AccessFlags, access_options, settings_of
+from muster.cli.release_place import host_architecture
+from muster.errors import UserError, cannot
+from muster.frozen import dataclass
+from muster.units import render_size
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """Which file, and where it shall be."""
+
+    image: str
+    path: str
+    to: Path
+    sha256: str
+
+
+@click.command(
+    epilog=options.examples(
+        "muster release extract muster.local/kubernetes/kube@sha256:6b1f... --path /usr/bin/kube --to kube",
+        "muster release extract registry.example.com/kubernetes/kube:v1.36.3 --path usr/bin/kube --to k \\",
+        "    --ca-bundle registry.crt --pull-secret pull-secret.json",
+    )
+)
+@click.argument("image")
+@click.option("--path", required=True, help="The file in the image.")
+@click.option(
+    "--to", metavar="FILE", required=True, type=click.Path(path_type=Path), help="Where it is written to."
+)
+@click.option(
+    "--sha256",
+    metavar="HEX",
+    default="",
+    help="What the file hashes to; if it is there already, all is done.",
+)
+@access_options
+@options.log_level
+@options.output
+def extract(access: AccessFlags, log_level: str | None, output_format: str, **flags: Any) -> None:
+    """Write one file of IMAGE, which is read from its registry, or from the first mirror that has it.
+
+    Nothing else of the image is kept. The file gets its name when all of it is there and right; it may be run
+    if it may be in the image. An image that is named by digest is that image, whoever sent it.
+    """
+    as_json = options.begin_without_site(log_level, output_format)
+    wish = _Wish(**flags)
+    _check(wish)
+    is_there = bool(wish.sha256) and _hash(wish.to) == wish.sha256
+    if not is_there:
+        _extract(wish, access)
+    if as_json:
+        click.echo(json.dumps({"file": str(wish.to), "sha256": _hash(wish.to), "extracted": not is_there}))
+    elif is_there:
+        click.echo(f"{wish.to} is there already")
+    else:
+        click.echo(f"{wish.to} written, {render_size(wish.to.stat().st_size)}")
+
+
+def _check(wish: _Wish) -> None:
+    digits = {*"0123456789abcdef"}
+    if wish.sha256 and (len(wish.sha256) != 64 or not {*wish.sha256} <= digits):
+        raise UserError(
+            f"--sha256 {wish.sha256[:80]!r} is no hash", hint="it has 64 hexadecimal digits in lower case"
+        )
+
+
+def _hash(path: Path) -> str:
+    """What a file hashes to; nothing when it is not there."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return ""
+    except OSError as error:
+        raise cannot("read", path, error) from error
+
+
+def _extract(wish: _Wish, access: AccessFlags) -> None:
+    import asyncio
+
+    from muster.files import part_of
+
+    # Under another name first: what it hashes to is known at the end.
+    part = part_of(wish.to) if wish.sha256 else wish.to
+    try:
+        found = asyncio.run(_fetch(wish, access, part))
+        if not wish.sha256:
+            return
+        if found != wish.sha256:
+            raise UserError(
+                f"{wish.path} in {wish.image} has the SHA-256 {found}, not {wish.sha256}",
+                hint="check that this is the image that the hash belongs to",
+            )
+        part.replace(wish.to)
+    except OSError as error:
+        raise cannot("write", wish.to, error) from error
+    finally:
+        if part != wish.to:
+            part.unlink(missing_ok=True)
+
+
+async def _fetch(wish: _Wish, access: AccessFlags, to: Path) -> str:
+    """What the file hashes to that was written."""
+    from muster.release.at_registry import RegistrySource
+    from muster.release.layers import extract_file
+    from muster.release.oci.client import open_client
+    from muster.release.oci.reference import parse_reference
+
+    reference = parse_reference(wish.image)
+    async with open_client(settings_of(access)) as client:
+        source = RegistrySource(client, reference)
+        found = await extract_file(source, wish.path, to, architecture=host_architecture(), progress=progress)
+    return found.sha256
