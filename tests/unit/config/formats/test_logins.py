@@ -47,7 +47,7 @@ def test_bad_secrets(text: str, slug: str) -> None:
 
 
 def test_logins_hold_for_what_is_below() -> None:
-    known = registries_of('{"auths": {"r.example.com/ns": {}, "https://s.example.com": {}}}')
+    known = registries_of('{"auths": {"r.example.com/ns": {}, "https://s.example.com/v1/": {}}}')
     assert known is not None
     assert has_login(known, "r.example.com/ns/a")
     assert has_login(known, "s.example.com/a")
