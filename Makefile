@@ -58,6 +58,7 @@ bench: setup-dev ## Measure against named baselines
 	$(PYTHON) benchmarks/check_site.py
 	$(PYTHON) benchmarks/make_image.py
 	$(PYTHON) benchmarks/config_images.py
+	$(PYTHON) benchmarks/content_store.py
 
 .PHONY: setup-dev
 setup-dev:

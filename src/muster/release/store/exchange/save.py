@@ -134,8 +134,8 @@ def new_file(path: Path, *, replace: bool = False) -> Iterator[Write]:
     temporary = part_of(path)
     try:
         remove_leftovers(path.parent, [path.name])
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
             try:
                 is_free(descriptor)  # Locked, so that nobody takes it for a leftover.
                 yield lambda data: _write_all(descriptor, data)
