@@ -18,6 +18,7 @@ from muster.cli import log, options
 from muster.cli.pace import Pace
 from muster.cli.release_place import GO_NAMES, find_cache, host_architecture, store_option, store_place
 from muster.errors import UserError
+from muster.frozen import dataclass
 from muster.release.build.golang import find_go
 from muster.release.build.layers import zstd_version
 from muster.release.build.make import Means, Step, make_release
@@ -73,22 +74,34 @@ def build(cache_dir: str | None, log_level: str | None, output_format: str, **fl
     """
     as_json = options.begin_without_site(log_level, output_format)
     began = time.monotonic()
-    root = find_cache(cache_dir)
-    recipe = load_recipe(find_home(), flags["add_ons"])
-    go = find_go(recipe.go, root, run)
-    if flags["jobs"]:
-        go = replace(go, jobs=flags["jobs"])
-    plan = make_plan(recipe, _architecture(flags["architecture"]), go.version, zstd_version())
-    store = create_store(store_place(flags["store_dir"], cache_dir))
-    with _steps() as (expect, begin):
-        whole = make_release(plan, Means(root, go, store, tell=log.say, expect=expect, began=begin))
-    if as_json:
-        click.echo(json.dumps(_body(whole, store.root), indent=2))
-    else:
-        click.echo("\n".join(_lines(whole, store.root)))
+    place = store_place(flags["store_dir"], cache_dir)
+    wish = Wish(_architecture(flags["architecture"]), flags["add_ons"], flags["jobs"])
+    whole = build_release(find_cache(cache_dir), place, wish)
+    click.echo(json.dumps(_body(whole, place), indent=2) if as_json else "\n".join(_lines(whole, place)))
     if not flags["add_ons"]:
-        log.note("add-ons that can come along: %s", ", ".join(find_add_ons(recipe.home)))
+        log.note("add-ons that can come along: %s", ", ".join(find_add_ons(find_home())))
     log.note("release in %s", render_clock(time.monotonic() - began))
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be built."""
+
+    architecture: str
+    add_ons: tuple[str, ...] = ()
+    jobs: int | None = None
+
+
+def build_release(cache_root: Path, place: Path, wish: Wish) -> Whole:
+    """A release in the store at a place; progress is shown while it is made."""
+    recipe = load_recipe(find_home(), wish.add_ons)
+    go = find_go(recipe.go, cache_root, run)
+    if wish.jobs:
+        go = replace(go, jobs=wish.jobs)
+    plan = make_plan(recipe, wish.architecture, go.version, zstd_version())
+    store = create_store(place)
+    with _steps() as (expect, begin):
+        return make_release(plan, Means(cache_root, go, store, tell=log.say, expect=expect, began=begin))
 
 
 def _architecture(given: str | None) -> str:
