@@ -59,6 +59,7 @@ bench: setup-dev ## Measure against named baselines
 	$(PYTHON) benchmarks/make_image.py
 	$(PYTHON) benchmarks/config_images.py
 	$(PYTHON) benchmarks/content_store.py
+	$(PYTHON) benchmarks/registry.py
 
 .PHONY: setup-dev
 setup-dev:

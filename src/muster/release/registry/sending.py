@@ -60,13 +60,19 @@ class _Ends:
     """
 
     def __init__(self, transport: asyncio.Transport, file: BinaryIO) -> None:
+        if transport.is_closing():
+            raise ClientGone("it closed the connection")
+        self.out: socket.socket = transport.get_extra_info("socket").dup()
+        try:
+            moment = struct.pack("ll", 0, _MOMENT_US)
+            self.out.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, moment)
+            self.source = os.dup(file.fileno())
+        except OSError:
+            self.out.close()
+            raise
         self._transport = transport
         self._was_reading = transport.is_reading()
         transport.pause_reading()
-        self.out: socket.socket = transport.get_extra_info("socket").dup()
-        self.source = os.dup(file.fileno())
-        moment = struct.pack("ll", 0, _MOMENT_US)
-        self.out.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, moment)
 
     def send(self, span: Span) -> int | None:
         """Send until it is done or the client takes nothing for a moment: how much it took, if anything."""
