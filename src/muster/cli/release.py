@@ -16,6 +16,9 @@ _VERBS: Final = {
     "verify": ("release_look:verify", "Check that all of a release is there, and right."),
     "extract": ("release_extract:extract", "Write one file of an image, without storing the image."),
     "diff": ("release_look:diff", "Show what differs between two releases."),
+    "mirror": ("release_mirror:mirror", "Copy a whole release, and prove that it is there."),
+    "save": ("release_archive:save", "Write a whole release into one file."),
+    "load": ("release_archive:load", "Bring a release from such a file into a store."),
 }
 
 

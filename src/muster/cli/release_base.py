@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from contextlib import AsyncExitStack
 from typing import Final
@@ -11,42 +10,28 @@ from typing import Final
 from muster.cli import log, progress
 from muster.cli.access import AccessFlags, settings_of
 from muster.cli.base_image import Wish
+from muster.cli.loop import run_async
 from muster.cli.options import BaseImageFlags
-from muster.frozen import dataclass
 from muster.image.base_image import BaseImage, obtain_base_image
 from muster.image.cache.memory import release_memory
 from muster.image.cache.store import Cache
 from muster.image.release_image import Wanted, obtain
 from muster.model.release import RPM_ARCHITECTURES, os_image_streams
-from muster.release.at_registry import RegistrySource
-from muster.release.in_store import StoreSource
 from muster.release.kinds.description import Description
 from muster.release.kinds.known import kind_of
 from muster.release.kinds.reading import describe
 from muster.release.kinds.stored import choose_release
 from muster.release.mirror.ends import AtRegistry, InStore, parse_end
-from muster.release.mirror.sides import FromRegistry, FromStore, Origin
-from muster.release.oci.client import Client, open_client
-from muster.release.oci.reference import Reference
-from muster.release.ports import Source
+from muster.release.mirror.opened import Opened, open_remote, open_stored
+from muster.release.oci.client import open_client
 from muster.release.store.store import open_store
 
 _logger: Final = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A release that can be read."""
-
-    source: Source
-    reference: Reference
-    origin: Origin
-    """Where its other images are."""
-
-
 def obtain_from_release(flags: BaseImageFlags, cache: Cache, wish: Wish) -> BaseImage:
     """The live ISO of the release that a flag or the site names, for the site's architecture."""
-    found = asyncio.run(_obtain(flags, cache, wish))
+    found = run_async(lambda: _obtain(flags, cache, wish))
     if isinstance(found, BaseImage):
         return found
     log.say("release %s %s carries no base image: its hosts boot the machine OS", found.kind, found.version)
@@ -56,7 +41,7 @@ def obtain_from_release(flags: BaseImageFlags, cache: Cache, wish: Wish) -> Base
 async def _obtain(flags: BaseImageFlags, cache: Cache, wish: Wish) -> BaseImage | Description:
     """The base image, or what the release says of itself when it has none."""
     async with AsyncExitStack() as stack:
-        opened = await open_release(flags, wish, stack)
+        opened = await _open(flags, wish, stack)
         release = await describe(opened.source, opened.reference, wish.architecture, release_memory(cache))
         _logger.debug("release %s %s: %s", release.kind, release.version, release.image)
         rpm = RPM_ARCHITECTURES.get(wish.architecture, wish.architecture)
@@ -71,18 +56,13 @@ def _stream(release: Description) -> str:
     return next(iter(os_image_streams(release.version)), "")
 
 
-async def open_release(flags: BaseImageFlags, wish: Wish, stack: AsyncExitStack) -> Opened:
+async def _open(flags: BaseImageFlags, wish: Wish, stack: AsyncExitStack) -> Opened:
     """The release that is meant, at a registry or in a store."""
     end = parse_end(flags.release) if flags.release else AtRegistry(wish.release)
-    access = AccessFlags(ca_bundle=flags.ca_bundle)
     if isinstance(end, InStore):
-        store = open_store(end.path)
-        found = choose_release(store, end.name, wish.architecture)
-        source = StoreSource(store, found.image, str(found.reference))
-        return Opened(source, found.reference, FromStore(store))
-    reference = end.image()
-    client: Client = await stack.enter_async_context(open_client(settings_of(access, wish.access)))
-    return Opened(RegistrySource(client, reference), reference, FromRegistry(client))
+        return open_stored(end, wish.architecture)
+    settings = settings_of(AccessFlags(ca_bundle=flags.ca_bundle), wish.access)
+    return open_remote(end, await stack.enter_async_context(open_client(settings)))
 
 
 def named_image(flags: BaseImageFlags, architecture: str) -> str:

@@ -12,6 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from muster.release.model import (
+    KIND_ANNOTATION,
+    RELEASE_FILE,
+    AddOn,
+    Component,
+    Needs,
+    Release,
+    ReleaseImage,
+)
+from muster.release.oci.digest import digest_of
 from muster.release.oci.manifest import (
     DOCKER_INDEX,
     DOCKER_MANIFEST,
@@ -21,8 +31,11 @@ from muster.release.oci.manifest import (
     Manifest,
     Platform,
     parse_manifest,
+    render_manifest,
 )
 from muster.release.oci.reference import Reference
+from muster.release.store.store import Store
+from muster.release.text import render_release
 
 VERSION = "4.22.0"
 REGISTRY = "quay.example.com"
@@ -37,6 +50,22 @@ class Keeper(Protocol):
     def add_blob(self, data: bytes, media_type: str = ...) -> Descriptor: ...
 
     def add_manifest(self, repository: str, tag: str, manifest: Manifest) -> Manifest: ...
+
+
+class StoreKeeper:
+    """A store as the tests fill it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def add_blob(self, data: bytes, media_type: str = OCI_LAYER_GZIP) -> Descriptor:
+        return Descriptor(media_type, self.store.blobs.put(data), len(data))
+
+    def add_manifest(self, repository: str, tag: str, manifest: Manifest) -> Manifest:
+        self.store.blobs.put(manifest.data)
+        name = f":{tag}" if tag else f"@{manifest.digest}"
+        self.store.name({f"{REGISTRY}/{repository}{name}": manifest.descriptor})
+        return manifest
 
 
 def pack(files: Mapping[str, bytes], *, compressed: bool = True) -> bytes:
@@ -185,3 +214,34 @@ def _manifests(shape: Shape, components: Mapping[str, Manifest]) -> dict[str, by
     }
     files |= shape.files
     return {name: data for name, data in files.items() if data is not None}
+
+
+def make_kubernetes(keeper: Keeper, architecture: str = "amd64") -> Made:
+    """A release of the shape that ours have."""
+    components, images = [], []
+    made: dict[str, Manifest] = {}
+    for name in ("kube", "traefik"):
+        program = f"{name} for {architecture} ".encode() * 500
+        components.append(
+            Component(name, name.title(), "v1.0.0", "Apache-2.0", name, digest_of(program), len(program))
+        )
+        layer = pack({f"usr/bin/{name}": program})
+        made[name] = add_image(keeper, f"kubernetes/{name}", [layer], architecture=architecture)
+        images.append(
+            ReleaseImage(
+                name, f"{REGISTRY}/kubernetes/{name}", f"v1.0.0-{architecture}", made[name].descriptor,
+                len(layer), (name,),
+            )
+        )  # fmt: skip
+    add_on = AddOn(
+        "traefik", "Traefik", "v1.0.0", "ingress", "Lets requests in.", ("traefik",), (), Needs(), Needs(),
+        (), (), (),
+    )  # fmt: skip
+    release = Release(
+        "kubernetes", "v1.36.3", architecture, f"{REGISTRY}/kubernetes/release", "2026-01-01T00:00:00Z",
+        "0.1", "go1.26", "1.5.7", tuple(components), tuple(images), (add_on,),
+    )  # fmt: skip
+    layer = pack({RELEASE_FILE: render_release(release)})
+    config = keeper.add_blob(json.dumps({"architecture": architecture, "os": "linux"}).encode(), OCI_CONFIG)
+    own = render_manifest(config, [keeper.add_blob(layer, OCI_LAYER_GZIP)], {KIND_ANNOTATION: "kubernetes"})
+    return Made(keeper.add_manifest("kubernetes/release", release.tag, own), made, {})

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import yaml
 from muster.config.formats.images import image_fault
 from muster.errors import UserError, cannot
 from muster.frozen import dataclass
+from muster.release.oci.digest import hex_of
 from muster.release.oci.reference import Reference, parse_reference
 
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
@@ -39,6 +41,20 @@ def merge_needs(needs: Iterable[Need]) -> tuple[Need, ...]:
         image, tag = (known.image, known.tag or need.tag) if known else (need.image, need.tag)
         found[key] = Need(image, tuple(dict.fromkeys(who)), tag)
     return tuple(found.values())
+
+
+def settle_tags(needs: Iterable[Need]) -> tuple[Need, ...]:
+    """The same images, none of which takes a tag from another one of its repository."""
+    found = tuple(needs)
+    taken: dict[tuple[str, str], Reference] = {}
+    settled = []
+    for need in found:
+        tag = need.tag or need.image.tag
+        holder = taken.setdefault((need.image.repository, tag), need.image)
+        if tag and holder.wanted != need.image.wanted and need.image.digest:
+            need = replace(need, tag=f"{tag[:100]}-{hex_of(need.image.digest)[:12]}")  # noqa: PLW2901
+        settled.append(need)
+    return tuple(settled)
 
 
 def load_needs(path: Path) -> tuple[Need, ...]:

@@ -139,9 +139,8 @@ class ToStore:
         return str(self._store.root)
 
     def place(self, need: Need) -> Reference:
-        if need.tag and need.image.digest is None:
-            return replace(need.image, tag=need.tag)
-        return need.image
+        """By its own tag where it has one, else by its digest."""
+        return replace(need.image, digest=None) if need.image.tag else need.image
 
     def target(self, need: Need) -> Target:
         return StoreTarget(self._store, self.place(need))
