@@ -61,6 +61,7 @@ def _agent_options(command: F) -> F:
 
 @click.command(
     epilog=options.examples(
+        "muster agent create image --dir mysite --release registry.example.com/ocp/release:4.22.0-x86_64",
         "muster agent create image --dir mysite --base-image rhcos-live.iso",
         "muster agent create image --dir mysite --base-image https://mirror.example.com/rhcos.iso?sha256=6b1f...",
         "muster agent create image --dir copy --secrets mysite --base-image rhcos-live.iso  # same bytes",
@@ -71,6 +72,7 @@ def _agent_options(command: F) -> F:
 def image(call: Call, base_image: BaseImageFlags) -> None:
     """Make the ISO that all hosts of the site boot.
 
+    The base image is the one that is named, else that of the release, else Muster's machine OS.
     Writes agent.<arch>.iso with its checksum and bill of materials, rendezvousIP, auth/kubeconfig and
     auth/kubeadmin-password. Inputs stay as they are. Keys and tokens are made once and kept in
     .muster_state.json, so the same inputs give the same bytes; with nothing changed, nothing is done.
