@@ -5,21 +5,11 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any
 
-from muster.certificates.issue import (
-    SERVER,
-    Term,
-    Wish,
-    common_name,
-    issue,
-    make_authority,
-    render_certificate,
-)
-from muster.certificates.keys import P256, make_key, render_key
 from muster.image.kubeconfig import render_kubeconfig
 from muster.image.pki import build_pki, site_authorities
 from muster.image.secrets import SiteSecrets
@@ -48,9 +38,9 @@ spec:
 """
 
 
-def cluster_of(plan: Plan, secrets: SiteSecrets, mirror: str, authority: str) -> Cluster:
-    """The cluster of a site, which pulls from one mirror."""
-    registry = Registry(location=RELEASE_HOST, blocked=True, mirrors=(Mirror(mirror),))
+def cluster_of(plan: Plan, secrets: SiteSecrets, mirror: str) -> Cluster:
+    """The cluster of a site, which pulls from a registry of the lab: there is no TLS."""
+    registry = Registry(location=RELEASE_HOST, blocked=True, mirrors=(Mirror(mirror, insecure=True),))
     return Cluster(
         name=plan.name,
         base_domain=plan.base_domain,
@@ -63,7 +53,6 @@ def cluster_of(plan: Plan, secrets: SiteSecrets, mirror: str, authority: str) ->
         services=plan.networks.service,
         api_vips=plan.api_vips,
         registries=RegistriesConf((registry,)),
-        trust_bundle=authority,
         tuning="emulated",
     )
 
@@ -93,15 +82,3 @@ def cluster_trees(
     )
     configs = plan_cluster(release, cluster, authorities, os.urandom)
     return {name: tree_of(join((config, extra))) for name, config in configs.items()}
-
-
-def make_papers(folder: Path, address: str) -> tuple[Path, Path, str]:
-    """Certificate and key of a registry at an address, and the authority that vouches for it."""
-    term = Term("registry", datetime.now(UTC) - timedelta(hours=1), timedelta(days=2))
-    authority = make_authority(common_name("registries of the lab"), make_key(P256, os.urandom), term)
-    key = make_key(P256, os.urandom)
-    certificate = issue(authority, Wish(common_name("registry"), key, (SERVER,), (address,)), term)
-    paths = folder / "registry.crt", folder / "registry.key"
-    paths[0].write_text(render_certificate(certificate))
-    paths[1].write_text(render_key(key))
-    return *paths, authority.pem
