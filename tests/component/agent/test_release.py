@@ -81,7 +81,7 @@ def mirrored(site: Path, offered: Offered) -> Path:
     return site
 
 
-def create(site: Path, *more: str | Path, status: int = 0, **env: str) -> Result:
+def create(site: Path, *more: str | Path, status: int = 0, env: dict[str, str] | None = None) -> Result:
     done = run("agent", "create", "image", "--dir", site, *more, env=env)
     assert done.status == status, done.err + done.out
     assert "hunter2" not in done.err + done.out
@@ -96,12 +96,12 @@ def release_of(iso: Path) -> str:
 
 
 def test_the_sites_mirrors_login_and_authority_are_used(mirrored: Path, offered: Offered) -> None:
-    done = create(mirrored, **{OVERRIDE: offered.by_digest})
+    done = create(mirrored, env={OVERRIDE: offered.by_digest})
     assert "verified: digest of the layer, and sha256 of the image" in done.err
     assert release_of(mirrored / ISO) == offered.by_digest
     (mirrored / ISO).unlink()
     offered.served.end()
-    again = create(mirrored, **{OVERRIDE: offered.by_digest})
+    again = create(mirrored, env={OVERRIDE: offered.by_digest})
     assert again.out.startswith(f"made anew: {ISO} is missing"), "nobody was asked"
 
 
@@ -111,7 +111,7 @@ def test_a_flag_wins_and_is_told(mirrored: Path, offered: Offered) -> None:
     assert release_of(mirrored / ISO) == name
     wrong = create(mirrored, "--release", name, "--base-image-sha256", "0" * 64, status=1)
     assert "expected 0000" in wrong.err
-    other = create(mirrored, "--release", name, **{OVERRIDE: "registry.example.com/other:1"})
+    other = create(mirrored, "--release", name, env={OVERRIDE: "registry.example.com/other:1"})
     assert f"--release names {name}, which is installed instead of" in other.err
     assert release_of(mirrored / ISO) == name
 
@@ -157,14 +157,17 @@ def test_a_cluster_image_set_names_it(tmp_path: Path, offered: Offered) -> None:
 
 
 def test_what_is_wrong_is_told_before_anything_is_written(mirrored: Path, offered: Offered) -> None:
-    gone = create(mirrored, status=1, **{OVERRIDE: f"{REGISTRY}/{RELEASE}@sha256:{'0' * 64}"})
+    gone = create(mirrored, status=1, env={OVERRIDE: f"{REGISTRY}/{RELEASE}@sha256:{'0' * 64}"})
     assert "cannot get" in gone.err
     body = yaml.safe_load((mirrored / "install-config.yaml").read_text())
     body.pop("additionalTrustBundle")
     (mirrored / "install-config.yaml").write_text(yaml.safe_dump(body))
-    distrusted = create(mirrored, status=1, **{OVERRIDE: offered.by_digest})
+    distrusted = create(mirrored, status=1, env={OVERRIDE: offered.by_digest})
     assert "is not trusted" in distrusted.err
     assert not (mirrored / ISO).exists()
     create(
-        mirrored, "--ca-bundle", offered.store.root.parent / "papers/ca.crt", **{OVERRIDE: offered.by_digest}
+        mirrored,
+        "--ca-bundle",
+        offered.store.root.parent / "papers/ca.crt",
+        env={OVERRIDE: offered.by_digest},
     )
