@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all tests share: golden files, and the machine OS."""
+"""What all tests share: golden files, the machine OS, and a release."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regen", action="store_true", help="write the golden files anew")
     parser.addoption(
         "--machine-os", metavar="DIR", type=Path, help="a build of the machine OS to test; else one is made"
+    )
+    parser.addoption(
+        "--release-store", metavar="DIR", type=Path, help="a store with a release to test; else one is made"
     )
     parser.addoption(
         "--no-lab", action="store_true", help="leave out what boots virtual machines or builds their system"
@@ -57,3 +61,19 @@ def machine_os(request: pytest.FixtureRequest) -> Path:
     from muster.cli.machine_os import build_machine_os
 
     return build_machine_os(None, os.uname().machine)
+
+
+@pytest.fixture(scope="session")
+def release_store(request: pytest.FixtureRequest) -> Path:
+    """A store with a release of Kubernetes: that of --release-store, or what the product makes or has."""
+    given: Path | None = request.config.getoption("--release-store")
+    if given is not None:
+        assert (given / "oci-layout").is_file(), f"--release-store: {given} is no content store"
+        return given
+    if request.config.getoption("--no-lab"):
+        pytest.skip("--no-lab, and no --release-store")
+    from tests.component import muster
+
+    done = muster.run("release", "build", "--output", "json")
+    assert done.status == 0, done.err
+    return Path(json.loads(done.out)["store"])

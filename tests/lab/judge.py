@@ -18,6 +18,10 @@ from typing import Any
 KUBECTL = ("/usr/local/bin/kubectl", "--kubeconfig=/etc/muster/admin.conf", "--request-timeout=20s")
 
 
+SET_UP = Path("/var/lib/muster/cluster-setup.done")
+UNITS = ("muster-node-network", "muster-kube", "etcd", "kube-apiserver", "kubelet", "muster-cluster-setup")
+
+
 class Wanting(Exception):
     """What is not as it should be."""
 
@@ -39,6 +43,18 @@ def listed(*arguments: str) -> dict[str, dict[str, Any]]:
 
 def readiness(thing: dict[str, Any]) -> dict[str, Any]:
     return next((each for each in thing["status"].get("conditions", []) if each["type"] == "Ready"), {})
+
+
+def check_setup() -> None:
+    """Cheaply first: kubectl takes seconds of an emulated processor, which the API needs itself."""
+    if SET_UP.exists():
+        return
+    shown = []
+    for unit in UNITS:
+        argv = ["systemctl", "show", "--value", "--property=ActiveState,SubState", f"{unit}.service"]
+        state = subprocess.run(argv, capture_output=True, text=True, check=False).stdout.split()
+        shown.append(f"{unit} {'/'.join(state)}")
+    raise Wanting(f"the cluster is not set up yet: {', '.join(shown)}")
 
 
 def check_nodes(wanted: dict[str, str]) -> None:
@@ -93,6 +109,7 @@ def check_name(server: str, name: str, address: str) -> None:
 def main() -> int:
     wanted = json.loads(Path("/etc/muster/cluster.json").read_text("utf-8"))
     try:
+        check_setup()
         check_nodes(wanted["nodes"])
         check_pods(wanted["pods"])
         check_log("coredns", "CoreDNS")

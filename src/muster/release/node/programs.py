@@ -23,7 +23,7 @@ KUBE_NAMES: Final = (
     "kubeadm", "kubectl", "kubelet",
 )  # fmt: skip
 """What the one program is called by; it does what its name says."""
-_OWN: Final = ("muster-kube", "muster-node-network")
+_OWN: Final = ("muster-api", "muster-kube", "muster-node-network")
 _EVERYWHERE: Final = {4: "0.0.0.0", 6: "::"}  # noqa: S104
 
 

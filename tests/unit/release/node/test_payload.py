@@ -142,8 +142,8 @@ def test_where_the_api_is(whole: object, role: Role, server: str) -> None:
     name = next(name for name, each in CLUSTERS.items() if each == whole)
     host = next(member for member in CLUSTERS[name].members if member.role is role)
     assert server in text_of(plan(name)[host.name], "/etc/kubernetes/kubelet.conf")
-    proxy = next(unit for unit in plan(name)[host.name].units if unit.name == "kube-proxy.service")
-    assert f"muster-wait-for-api {server}\n" in proxy.contents
+    waiting = next(unit for unit in plan(name)[host.name].units if unit.name == "muster-api.service")
+    assert f"muster-wait-for-api {server}\n" in waiting.contents
 
 
 def test_only_the_first_host_sets_up_the_cluster() -> None:
