@@ -116,15 +116,23 @@ echo $((count + 1)) >"$MUSTER_ROOT/count"
 """
 
 
-def test_waiting_for_the_api_says_what_it_lacks_once(host: Path) -> None:
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("[+]ping ok\\n[-]etcd failed: reason withheld\\n", "[-]etcd failed: reason withheld "),
+        ("curl: (7) Failed to connect\\n", "curl: (7) Failed to connect "),
+        (
+            'curl: (22) 403\\n{\\n "kind": "Status",\\n "message": "forbidden",\\n "code": 403\\n}',
+            'curl: (22) 403 "message": "forbidden", ',
+        ),
+    ],
+)
+def test_waiting_for_the_api_says_what_it_lacks_once(answer: str, reason: str, host: Path) -> None:
     stand_in(host, "sleep", "")
-    answer = "printf '[+]ping ok\\n[-]etcd failed: reason withheld\\n'; exit 22"
-    stand_in(host, "curl", f"{COUNT}[ $count -ge 3 ] && exit 0\n{answer}")
+    stand_in(host, "curl", f"{COUNT}[ $count -ge 3 ] && exit 0\nprintf '{answer}'; exit 22")
     done = start(host, "wait-for-api", "https://192.0.2.5:6443")
     assert done.returncode == 0
-    assert done.stdout == (
-        "waiting for the API at https://192.0.2.5:6443: [-]etcd failed: reason withheld \n"
-    )
+    assert done.stdout == f"waiting for the API at https://192.0.2.5:6443: {reason}\n"
     assert len(asked(host, "curl")) == 4
     assert f"--cacert {host}/etc/kubernetes/pki/api-ca.crt" in asked(host, "curl")[0]
     assert "--insecure" not in asked(host, "curl")[0]

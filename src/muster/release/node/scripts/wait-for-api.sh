@@ -6,7 +6,8 @@ set -u
 told=
 until answer=$(curl --silent --show-error --fail-with-body --max-time 20 \
     --cacert "${MUSTER_ROOT-}/etc/kubernetes/pki/api-ca.crt" "$1/readyz" 2>&1); do
-    reason=$(printf '%s' "$answer" | grep -v '^\[+\]' | tr '\n' ' ' | cut -c 1-300)
+    # What failed: the request, one of the API's own checks, or the permission to ask.
+    reason=$(printf '%s\n' "$answer" | grep -E '^(curl:|\[-\])|"message":' | tr -s ' \n' ' ' | cut -c 1-300)
     [ "$reason" = "$told" ] || echo "waiting for the API at $1: $reason"
     told=$reason
     sleep 2
