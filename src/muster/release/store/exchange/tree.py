@@ -44,12 +44,14 @@ class Extent:
 
     @contextlib.contextmanager
     def open(self) -> Iterator[int]:
-        """The file that they are in."""
-        if self.descriptor >= 0:
-            yield self.descriptor
-            return
+        """The file that they are in.
+
+        It is opened anew even if it is open, because the kernel reads ahead for one reader of a file at a
+        time. It is still the same file, whatever has its name now.
+        """
+        path = self.path if self.is_whole_file else Path(f"/proc/self/fd/{self.descriptor}")
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise unreadable(self.path, error) from error
         try:
