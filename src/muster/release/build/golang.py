@@ -54,11 +54,25 @@ class Go:
     def modules(self) -> Path:
         return self.place / "modules"
 
-    def fetch(self, program: Program, architecture: str, overlay: Path | None) -> None:
+    def fetch(self, program: Program, architecture: str, sources: Path) -> None:
         """Get the modules of a program; what is there is not fetched again."""
-        argv = ["list", "-deps", "-mod=readonly", "-modcacherw", *_choice(program, overlay)]
+        self._fetch(architecture, sources, "list", "-deps", "-mod=readonly", "-modcacherw", *_choice(program))
+
+    def fetch_module(self, module: str, sources: Path) -> Path:
+        """Get one module, as ``path@version``; the folder of its files, which are checked against go.sum."""
+        self._fetch(ANY, sources, "mod", "download", "-modcacherw", module)
+        return self.modules / escape_module(module)
+
+    def replace_module(self, module: str, folder: str, sources: Path) -> None:
+        """Let a folder of the sources stand in for a module."""
+        self._call(ANY, sources, "mod", "edit", f"-replace={module}=./{folder}")
+
+    def compile(self, program: Program, architecture: str, sources: Path, target: Path) -> None:
+        self._call(architecture, sources, *compile_argv(program, target, self.jobs))
+
+    def _fetch(self, architecture: str, sources: Path, *argv: str | Path) -> None:
         try:
-            self._call(program, architecture, *argv)
+            self._call(architecture, sources, *argv)
         except ExternalError as error:
             if any(sign in error.message for sign in _UNREACHED):
                 raise ExternalError(
@@ -68,9 +82,6 @@ class Go:
                 ) from error
             raise
 
-    def compile(self, program: Program, architecture: str, overlay: Path | None, target: Path) -> None:
-        self._call(program, architecture, *compile_argv(program, overlay, target, self.jobs))
-
     def read_build_info(self, built: Path) -> Mapping[str, object]:
         """What Go wrote into a program about itself: its modules and their sums."""
         text = self.run(
@@ -79,9 +90,9 @@ class Go:
         body: Mapping[str, object] = json.loads(text)
         return body
 
-    def _call(self, program: Program, architecture: str, *argv: str | Path) -> str:
-        env = {**self._plain, **environment(architecture, has_overlay=bool(program.overlay))}
-        return self.run([self.program, *argv], circumstances=Circumstances(cwd=program.folder, env=env))
+    def _call(self, architecture: str, sources: Path, *argv: str | Path) -> str:
+        env = {**self._plain, **environment(architecture)}
+        return self.run([self.program, *argv], circumstances=Circumstances(cwd=sources, env=env))
 
     @property
     def _plain(self) -> dict[str, str]:
@@ -93,13 +104,12 @@ class Go:
         }
 
 
-def environment(architecture: str, *, has_overlay: bool) -> dict[str, str]:
+def environment(architecture: str) -> dict[str, str]:
     """What decides over the bytes besides flags, and would otherwise be the user's. `ANY` runs here."""
     return {
         "CGO_ENABLED": "0",
         "GO111MODULE": "on",
-        # Go remembers what files of a module import, and would not see that another stands in for one.
-        "GODEBUG": "goindex=0" if has_overlay else "",
+        "GODEBUG": "",
         "GOARCH": "" if architecture == ANY else architecture,
         "GOEXPERIMENT": "",
         "GOFIPS140": "off",
@@ -110,26 +120,18 @@ def environment(architecture: str, *, has_overlay: bool) -> dict[str, str]:
     }
 
 
-def compile_argv(program: Program, overlay: Path | None, target: Path, jobs: int) -> list[str | Path]:
+def compile_argv(program: Program, target: Path, jobs: int) -> list[str | Path]:
     """How Go is called. No path, no time and no state of a clone gets into what it makes."""
     variables = [f"'-X={name}={value}'" for name, value in sorted(program.variables.items())]
     linked = f"-ldflags={' '.join((*_STRIPPED, *variables))}"
     flags = ["-trimpath", "-buildvcs=false", "-mod=readonly", "-modcacherw", f"-p={jobs}", linked]
-    return ["build", *flags, "-o", target, *_choice(program, overlay)]
+    return ["build", *flags, "-o", target, *_choice(program)]
 
 
-def _choice(program: Program, overlay: Path | None) -> list[str]:
+def _choice(program: Program) -> list[str]:
     """What is compiled: the package, and what is chosen of its files."""
     tags = [f"-tags={','.join(program.tags)}"] if program.tags else []
-    return [*tags, *([f"-overlay={overlay}"] if overlay else []), program.package]
-
-
-def render_overlay(program: Program, modules: Path) -> str:
-    """Which files of modules others stand in for, as Go wants to be told."""
-    replaced = {
-        str(modules / escape_module(name)): str(program.folder / own) for name, own in program.overlay.items()
-    }
-    return json.dumps({"Replace": replaced})
+    return [*tags, program.package]
 
 
 def escape_module(path: str) -> str:

@@ -23,12 +23,13 @@ from muster.debian.packages import check_space
 from muster.errors import cannot
 from muster.frozen import dataclass
 from muster.lock import take_lock
-from muster.release.build.golang import Go, render_overlay
+from muster.release.build.golang import Go
 from muster.release.build.images import Made
 from muster.release.build.kept import Built, Kept, Packed, save_layer, save_program
 from muster.release.build.layers import Entry, write_layer
-from muster.release.build.modules import parse_build_info
+from muster.release.build.modules import load_sums, parse_build_info
 from muster.release.build.plan import Plan, Wanted
+from muster.release.build.sources import prepare_sources
 from muster.release.build.whole import Whole, put_together
 from muster.release.oci.digest import Digest
 from muster.release.store.blobs import CHUNK
@@ -112,17 +113,13 @@ class _Work:
         program, go = wanted.program, self._means.go
         check_space(self._means.cache_root, program.seconds * _ROOM_PER_S, f"the packages of {program.id}")
         with self._kept.new_program(wanted.name) as folder:
-            overlay = folder / "overlay.json" if program.overlay else None
-            if overlay:
-                overlay.write_text(render_overlay(program, go.modules), "utf-8")
-            self._means.began(_fetching(wanted))
-            go.fetch(program, wanted.architecture, overlay)
-            self._means.began(_compiling(wanted))
             built = folder / program.id
-            go.compile(program, wanted.architecture, overlay, built)
-            modules = parse_build_info(go.read_build_info(built), go.modules)
-            if overlay:
-                overlay.unlink()
+            self._means.began(_fetching(wanted))
+            with prepare_sources(program, go, folder) as sources:
+                go.fetch(program, wanted.architecture, sources)
+                self._means.began(_compiling(wanted))
+                go.compile(program, wanted.architecture, sources, built)
+            modules = parse_build_info(go.read_build_info(built), go.modules, load_sums(program.folder))
             if program.prints:
                 built.write_text(go.run([built], circumstances=Circumstances(cwd=folder)) + "\n", "utf-8")
                 built.chmod(0o644)

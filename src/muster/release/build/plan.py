@@ -14,8 +14,8 @@ from muster.frozen import dataclass
 from muster.release.build.golang import ANY, compile_argv, environment
 from muster.release.build.layers import LEVEL
 from muster.release.build.recipe import Picture, Program, Recipe
+from muster.release.build.sources import SOURCES
 
-_SOURCES: Final = (".go", ".mod", ".sum")
 _FORM: Final = 1
 """Changes when something else is made of the same."""
 
@@ -70,8 +70,8 @@ def program_key(program: Program, architecture: str, go: str) -> str:
     return _key(
         {
             "go": go,
-            "argv": [str(each) for each in compile_argv(program, None, Path("program"), 1)],
-            "environment": environment(architecture, has_overlay=bool(program.overlay)),
+            "argv": [str(each) for each in compile_argv(program, Path("program"), 1)],
+            "environment": environment(architecture),
             "overlay": dict(program.overlay),
             "prints": program.prints,
             "sources": dict(_sources(program.folder)),
@@ -88,7 +88,7 @@ def _sources(folder: Path) -> Iterator[tuple[str, str]]:
     """All that Go reads of a folder, by name, and what it hashes to."""
     try:
         for path in sorted(folder.rglob("*")):
-            if path.suffix in _SOURCES and path.is_file():
+            if path.suffix in SOURCES and path.is_file():
                 yield str(path.relative_to(folder)), hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise cannot("read", folder, error) from error

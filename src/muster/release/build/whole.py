@@ -16,6 +16,7 @@ from muster.release.build.bill import render_bill
 from muster.release.build.images import Draft, Made, make_image
 from muster.release.build.kept import Built, Packed
 from muster.release.build.layers import Entry, write_layer
+from muster.release.build.modules import load_sums
 from muster.release.build.plan import Plan
 from muster.release.build.recipe import Extra, Part, Picture
 from muster.release.model import (
@@ -121,15 +122,11 @@ def _component(plan: Plan, part: Part, built: Built) -> Component:
 
 def find_sum(folder: Path, part: Part) -> str:
     """What go.sum says of a component's module."""
-    path = folder / "go.sum"
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except OSError as error:
-        raise cannot("read", path, error) from error
-    for line in lines:
-        if line.startswith(f"{part.module} {part.version} "):
-            return line.rpartition(" ")[2]
-    raise UserError(f"{path} has no sum of {part.module} {part.version}", hint="run `go mod tidy` there")
+    name = f"{part.module}@{part.version}"
+    found = load_sums(folder).get(name)
+    if found is None:
+        raise UserError(f"{folder / 'go.sum'} has no sum of {name}", hint="run `go mod tidy` there")
+    return found
 
 
 def _image(plan: Plan, picture: Picture, made: Made) -> ReleaseImage:

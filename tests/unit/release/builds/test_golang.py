@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from muster.release.build.golang import (
     environment,
     escape_module,
     find_go,
-    render_overlay,
 )
 from muster.release.build.reading import load_recipe
 from muster.release.build.recipe import Program, Toolchain
@@ -79,7 +77,7 @@ def test_else_it_is_told_how_to_get_one(
 
 
 def test_what_is_compiled_depends_on_nothing_of_the_machine(program: Program) -> None:
-    argv = compile_argv(program, None, Path("/x/tool"), 2)
+    argv = compile_argv(program, Path("/x/tool"), 2)
     assert argv == [
         "build",
         "-trimpath",
@@ -92,24 +90,19 @@ def test_what_is_compiled_depends_on_nothing_of_the_machine(program: Program) ->
         Path("/x/tool"),
         ".",
     ]
-    chosen = compile_argv(replace(program, tags=("a", "b"), package="./x"), Path("/o.json"), Path("y"), 1)
-    assert chosen[-3:] == ["-tags=a,b", "-overlay=/o.json", "./x"]
+    chosen = compile_argv(replace(program, tags=("a", "b"), package="./x"), Path("y"), 1)
+    assert chosen[-2:] == ["-tags=a,b", "./x"]
 
 
 def test_settings_of_the_user_that_change_bytes_are_not_used() -> None:
-    found = environment("arm64", has_overlay=False)
+    found = environment("arm64")
     assert (found["GOARCH"], found["GOOS"], found["CGO_ENABLED"]) == ("arm64", "linux", "0")
     assert {"GOFLAGS", "GOEXPERIMENT", "GOWORK", "GOAMD64", "GOARM64", "GOFIPS140", "GODEBUG"} <= found.keys()
     assert "GOPROXY" not in found
-    assert environment(ANY, has_overlay=True)["GOARCH"] == ""
-    assert environment(ANY, has_overlay=True)["GODEBUG"] == "goindex=0"
+    assert environment(ANY)["GOARCH"] == ""
 
 
-def test_files_that_stand_in(program: Program) -> None:
-    changed = replace(program, overlay={"example.com/Big/x@v1.0.0/a.go": "overlay/a.go"})
-    assert json.loads(render_overlay(changed, Path("/modules"))) == {
-        "Replace": {"/modules/example.com/!big/x@v1.0.0/a.go": str(program.folder / "overlay/a.go")}
-    }
+def test_folders_of_modules() -> None:
     assert escape_module("github.com/BurntSushi/toml") == "github.com/!burnt!sushi/toml"
 
 
@@ -135,6 +128,6 @@ class Failing(StandIn):
 def test_modules_that_cannot_be_had(program: Program, said: str, hint: str) -> None:
     go = Go(Path("/go"), "go1.26.8", Path("/cache/go"), 2, Failing(said))
     with pytest.raises(ExternalError) as caught:
-        go.fetch(program, "amd64", None)
+        go.fetch(program, "amd64", program.folder)
     assert said in caught.value.message
     assert hint in caught.value.hint

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.errors import ExternalError
+from muster.errors import ExternalError, UserError
 from muster.release.build.golang import Go
 from muster.release.build.kept import Kept
 from muster.release.build.make import Means, Step, make_release
@@ -29,9 +29,16 @@ class Compiler(StandIn):
     broken = ""
     """The program that it does not compile."""
 
+    def look(self, folder: Path | None) -> None:
+        """Remember what it was given to compile."""
+        assert folder is not None
+        files = (path for path in folder.rglob("*") if path.is_file())
+        self.sources = {str(path.relative_to(folder)): path.read_text() for path in files}
+
     def answer(self, asked: Asked) -> str:
         verb = asked.words[1] if len(asked.words) > 1 else "print"
         if verb == "build":
+            self.look(asked.circumstances.cwd)
             target = Path(asked.words[asked.words.index("-o") + 1])
             if target.name == self.broken:
                 target.write_bytes(b"half of it")
@@ -148,14 +155,39 @@ def test_what_a_program_prints_is_the_file(site: Site) -> None:
     assert (kept / "tool").read_text() == "printed\n"
 
 
-def test_files_that_stand_in_are_told_and_gone(site: Site) -> None:
+def test_files_of_modules_are_replaced_for_the_build_alone(site: Site) -> None:
+    module = site.cache / "go/modules/example.com/!a@v1.0.0"
+    module.mkdir(parents=True)
+    (module / "b.go").write_text("theirs")
+    (module / "b.go").chmod(0o444)
+    (site.home / "tool/c.go").write_text("ours")
+    (site.home / "tool/notes.md").write_text("not compiled")
     plan = site.plan()
-    program = replace(plan.recipe.programs[0], overlay={"example.com/a@v1.0.0/b.go": "c.go"})
+    program = replace(plan.recipe.programs[0], overlay={"example.com/A@v1.0.0/b.go": "c.go"})
     site.make(plan_of(replace(plan.recipe, programs=(program,))))
-    (build,) = (words for words in site.compiler.asked if words[1] == "build")
-    assert any(word.startswith("-overlay=") for word in build)
+    assert site.compiler.sources == {
+        "c.go": "ours",
+        "main.go": "package main\n",
+        "go.mod": (site.home / "tool/go.mod").read_text(),
+        "go.sum": (site.home / "tool/go.sum").read_text(),
+        "module-0/b.go": "ours",
+    }
+    assert ["/usr/bin/go", "mod", "edit", "-replace=example.com/A@v1.0.0=./module-0"] in site.compiler.asked
+    assert (module / "b.go").read_text() == "theirs"
     (kept,) = (site.cache / "release/programs").iterdir()
     assert sorted(path.name for path in kept.iterdir()) == ["record.json", "tool"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("example.com/a/b.go", "does not name a file"), ("example.com/a@v1/b.go", "has no file b.go")],
+)
+def test_files_that_are_not_there_cannot_be_replaced(site: Site, name: str, said: str) -> None:
+    (site.cache / "go/modules/example.com/a@v1").mkdir(parents=True)
+    plan = site.plan()
+    program = replace(plan.recipe.programs[0], overlay={name: "main.go"})
+    with pytest.raises(UserError, match=said):
+        site.make(plan_of(replace(plan.recipe, programs=(program,))))
 
 
 def test_old_programs_go_when_there_are_new_ones(site: Site) -> None:

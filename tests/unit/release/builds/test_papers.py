@@ -12,7 +12,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from muster.release.build.bill import render_bill
 from muster.release.build.licences import find_licences, name_licence
-from muster.release.build.modules import Module, parse_build_info, parse_modules, render_modules
+from muster.release.build.modules import Module, load_sums, parse_build_info, parse_modules, render_modules
 from tests.releases import make_release
 
 APACHE = "Apache License\n   Version 2.0, January 2004\n"
@@ -63,16 +63,22 @@ def test_modules_are_read_from_what_go_wrote(tmp_path: Path) -> None:
                 "Replace": {"Path": "example.com/Fork", "Version": "v1.1.0", "Sum": "h1:f="},
             },
             {"Path": "example.com/near", "Version": "v0.0.0", "Replace": {"Path": "./near"}},
+            {"Path": "example.com/changed", "Version": "v1.2.0", "Replace": {"Path": "./module-0"}},
         ],
     }
-    found = parse_build_info(info, tmp_path)
+    (tmp_path / "go.sum").write_text(
+        "example.com/changed v1.2.0 h1:c=\nexample.com/changed v1.2.0/go.mod h1:no=\n\n"
+    )
+    found = parse_build_info(info, tmp_path, load_sums(tmp_path))
     assert found == (
         Module("example.com/Fork", "v1.1.0", "h1:f=", ("MIT",), "example.com/a"),
+        Module("example.com/changed", "v1.2.0", "h1:c="),
         Module("example.com/near", "v0.0.0", ""),
         Module("example.com/z", "v0.1.0", "h1:z="),
     )
     assert parse_modules(json.loads(json.dumps(render_modules(found)))) == found
-    assert parse_build_info({}, tmp_path) == ()
+    assert parse_build_info({}, tmp_path, {}) == ()
+    assert load_sums(tmp_path / "nowhere") == {}
 
 
 def test_the_bill_is_one_that_others_read(tmp_path: Path) -> None:
