@@ -26,15 +26,21 @@ from muster.release.node.tuning import load_tuning
 RELEASE_HOST = "muster.local"
 JUDGE = Path(__file__).with_name("judge.py")
 PROBE = """\
-apiVersion: v1
-kind: Pod
+apiVersion: apps/v1
+kind: Deployment
 metadata:
   name: probe
   namespace: kube-system
 spec:
-  containers:
-  - name: probe
-    image: "{image}"
+  selector:
+    matchLabels: {{app: probe}}
+  template:
+    metadata:
+      labels: {{app: probe}}
+    spec:
+      containers:
+      - name: probe
+        image: "{image}"
 """
 
 
@@ -67,7 +73,7 @@ def cluster_trees(
     labels = load_tuning(cluster.tuning).roles
     wanted = {
         "nodes": {member.name: labels[member.role].label for member in cluster.members},
-        "pods": ["probe", "coredns-"],
+        "pods": ["probe-", "coredns-"],
         "nameServer": str(cluster.dns_addresses[0]),
         "api": str(cluster.services[0][1]),
     }
@@ -77,7 +83,7 @@ def cluster_trees(
             File("/etc/muster/admin.conf", admin.encode()),
             File("/etc/muster/cluster.json", json.dumps(wanted).encode(), PUBLIC),
             File("/etc/muster/report.d/cluster", JUDGE.read_bytes(), PROGRAM),
-            File(f"{SETUP}/manifests/probe.yaml", probe.encode(), PUBLIC),
+            File(f"{SETUP}/manifests/99-probe.yaml", probe.encode(), PUBLIC),
         )
     )
     configs = plan_cluster(release, cluster, authorities, os.urandom)
