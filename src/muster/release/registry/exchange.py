@@ -35,7 +35,7 @@ from muster.release.store.store import Store
 T = TypeVar("T")
 _logger: Final = logging.getLogger(__name__)
 _READERS: Final = 8
-_SENDERS: Final = 16
+_SENDERS: Final = 64
 _NOT_READABLE: Final = "the store that is served cannot be read"
 
 

@@ -25,7 +25,7 @@ _BURST: Final = 64 << 20
 """What one client gets before others have their turn."""
 _CHUNK: Final = 1 << 20
 """What goes through this process at a time."""
-_MOMENT_US: Final = 20_000
+_MOMENT_US: Final = 100_000
 _NETWORK: Final = (errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ENETUNREACH, errno.ENETDOWN, errno.ENETRESET)
 
 _SHORT: Final = "it ends too early"
