@@ -28,10 +28,15 @@ fs.inotify.max_user_instances = 1024
 """
 
 
+# What plugs pods in knows what it does; NetworkManager keeps out of it.
+_UNMANAGED: Final = f"[keyfile]\nunmanaged-devices=interface-name:{BRIDGE};interface-name:veth*\n"
+
+
 def network(cluster: Cluster, host: Member) -> Config:
     """What connects the pods of a host."""
     files = {
         "/etc/cni/net.d/10-pods.conflist": render_conflist(cluster, host),
+        "/etc/NetworkManager/conf.d/80-kubernetes.conf": _UNMANAGED,
         "/etc/modules-load.d/kubernetes.conf": _MODULES,
         "/etc/sysctl.d/80-kubernetes.conf": _SYSCTL,
         f"{_HOME}/addresses": "".join(f"{address}\n" for address in host.addresses),
