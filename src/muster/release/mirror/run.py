@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Final
 
@@ -21,6 +21,8 @@ from muster.release.mirror.needs import Need
 from muster.release.mirror.sides import Destination, Origin
 from muster.release.mirror.survey import Finding, look, survey
 from muster.release.oci.digest import Digest
+from muster.release.oci.manifest import Descriptor, Manifest
+from muster.release.ports import Source, Target
 
 _AT_ONCE: Final = 4
 """How many images are copied at once; their blobs share the lanes."""
@@ -81,34 +83,34 @@ def _digest_of(need: Need) -> Digest:
 async def _copy(order: Order, found: Sequence[Finding]) -> tuple[Finding, ...]:
     """Copy what is not whole, the release image last and only when all others are."""
     release, others = found[0], found[1:]
-    total = sum(blob.size_bytes for finding in found for blob in finding.lacking)
+    total = sum({blob.digest: blob.size_bytes for finding in found for blob in finding.lacking}.values())
     broken = [finding for finding in found if not finding.is_whole and not finding.trouble]
     bar = order.progress if broken else SILENT
     with bar.bar(f"copying {_images(len(broken))}", total=total) as advance:
-        how, lanes = How(progress=_Shared(advance)), asyncio.Semaphore(_AT_ONCE)
+        how, lanes, count = How(), asyncio.Semaphore(_AT_ONCE), _Count(advance)
 
         async def bring(finding: Finding) -> Finding:
             async with lanes:
-                return await _bring(finding, order, how)
+                return await _bring(finding, order, how, count)
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(bring(finding)) for finding in others]
         done = tuple(task.result() for task in tasks)
         if all(finding.is_whole for finding in done):
-            return (await _bring(release, order, how), *done)
+            return (await _bring(release, order, how, count), *done)
     if not release.is_whole and not release.trouble:
-        count = sum(not finding.is_whole for finding in done)
-        why = f"it is not copied before the images that it lists are there: {count} of them are not"
+        gone = sum(not finding.is_whole for finding in done)
+        why = f"it is not copied before the images that it lists are there: {gone} of them are not"
         release = replace(release, trouble=why)
     return (release, *done)
 
 
-async def _bring(finding: Finding, order: Order, how: How) -> Finding:
+async def _bring(finding: Finding, order: Order, how: How, count: _Count) -> Finding:
     """Copy one image, and look again."""
     if finding.is_whole or finding.trouble:
         return finding
     need = finding.need
-    target = order.destination.target(need)
+    target = _Counted(order.destination.target(need), count)
     try:
         await copy_image(await order.origin.source(need.image), target, how)
     except MusterError as error:
@@ -131,21 +133,51 @@ def _sizes(found: Sequence[Finding]) -> int:
     return sum(sizes.values())
 
 
-class _Shared:
-    """One bar for all images."""
+class _Count:
+    """How much has come, of all images together; what several of them share counts once."""
 
     def __init__(self, advance: Advance) -> None:
         self._advance = advance
+        self._seen: set[Digest] = set()
 
-    def bar(
-        self,
-        label: str,  # noqa: ARG002
-        *,
-        total: int | None = None,  # noqa: ARG002
-        unit: str = "B",  # noqa: ARG002
-        done: int = 0,  # noqa: ARG002
-    ) -> AbstractContextManager[Advance]:
-        return nullcontext(self._advance)
+    def of(self, blob: Descriptor) -> Advance:
+        if blob.digest in self._seen:
+            return _ignore
+        self._seen.add(blob.digest)
+        return self._advance
+
+
+class _Counted:
+    """A place for an image, where what comes is counted for all of them."""
+
+    def __init__(self, target: Target, count: _Count) -> None:
+        self._target, self._count = target, count
+
+    @property
+    def shown(self) -> str:
+        return self._target.shown
+
+    def busy(self) -> AbstractAsyncContextManager[None]:
+        return self._target.busy()
+
+    async def find(self, digest: Digest) -> Manifest | None:
+        return await self._target.find(digest)
+
+    async def missing(self, manifest: Manifest) -> tuple[Descriptor, ...]:
+        return await self._target.missing(manifest)
+
+    async def put_blob(self, blob: Descriptor, source: Source, advance: Advance) -> None:  # noqa: ARG002
+        await self._target.put_blob(blob, source, self._count.of(blob))
+
+    async def put_manifest(self, manifest: Manifest) -> None:
+        await self._target.put_manifest(manifest)
+
+    async def name(self, manifest: Manifest) -> None:
+        await self._target.name(manifest)
+
+
+def _ignore(_count: int) -> None:
+    pass
 
 
 def _images(count: int) -> str:

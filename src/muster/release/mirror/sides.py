@@ -88,6 +88,8 @@ class ToRegistry:
         self._client, self._prefix = client, prefix
         self._neighbours = Neighbours()
         self._questions = asyncio.Semaphore(_QUESTIONS)
+        self._named: set[Reference] = set()
+        """Places whose tag was seen to stand for their digest."""
 
     @property
     def shown(self) -> str:
@@ -97,11 +99,11 @@ class ToRegistry:
         return self._prefix.place(need.image, need.tag or need.image.tag)
 
     def target(self, need: Need) -> Target:
-        return _Asked(self._client, self.place(need), self._neighbours, self._questions)
+        return _Asked(self._client, self.place(need), self._neighbours, self._questions, self._named)
 
     async def is_named(self, need: Need, digest: Digest) -> bool:
         place = self.place(need)
-        if not place.tag:
+        if not place.tag or (place in self._named and place.digest == digest):
             return True
         async with self._questions:
             found = await self._client.manifest_there(replace(place, digest=None))
@@ -112,10 +114,28 @@ class _Asked(RegistryTarget):
     """A place at a registry that is asked for every blob: one that lost some keeps its manifests."""
 
     def __init__(
-        self, client: Client, reference: Reference, neighbours: Neighbours, questions: asyncio.Semaphore
+        self,
+        client: Client,
+        reference: Reference,
+        neighbours: Neighbours,
+        questions: asyncio.Semaphore,
+        named: set[Reference],
     ) -> None:
         super().__init__(client, reference, neighbours)
-        self._asker, self._at, self._questions = client, reference, questions
+        self._asker, self._at = client, reference
+        self._questions, self._named = questions, named
+
+    async def find(self, digest: Digest) -> Manifest | None:
+        """By its tag first: when that stands for the digest, one question answers two."""
+        if self._at.tag and self._at.digest == digest:
+            self._named.discard(self._at)
+            async with self._questions:
+                found = await self._asker.manifest_there(replace(self._at, digest=None))
+            if found is not None and found.digest == digest:
+                self._named.add(self._at)
+                self._there.add(digest)
+                return found
+        return await super().find(digest)
 
     async def missing(self, manifest: Manifest) -> tuple[Descriptor, ...]:
         blobs = manifest.blobs
@@ -133,6 +153,7 @@ class ToStore:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._names: Mapping[str, Descriptor] = {}
+        self._naming = _Naming(store)
 
     @property
     def shown(self) -> str:
@@ -143,7 +164,7 @@ class ToStore:
         return replace(need.image, digest=None) if need.image.tag else need.image
 
     def target(self, need: Need) -> Target:
-        return StoreTarget(self._store, self.place(need))
+        return _NamedTogether(self._store, self.place(need), self._naming)
 
     async def is_named(self, need: Need, digest: Digest) -> bool:
         name = str(self.place(need))
@@ -152,3 +173,31 @@ class ToStore:
             self._names = (await off_loop(self._store.contents)).images
             known = self._names.get(name)
         return known is not None and known.digest == digest
+
+
+class _Naming:
+    """Names that images get: those that wait while the index is written are written together."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: dict[str, Descriptor] = {}
+        self._lock = asyncio.Lock()
+
+    async def name(self, name: str, image: Descriptor) -> None:
+        self._waiting[name] = image
+        async with self._lock:
+            if self._waiting.get(name) == image:
+                names, self._waiting = self._waiting, {}
+                await off_loop(self._store.name, names)
+
+
+class _NamedTogether(StoreTarget):
+    """A name in a store; the index of several hundred is not written several hundred times."""
+
+    def __init__(self, store: Store, reference: Reference, naming: _Naming) -> None:
+        super().__init__(store, reference)
+        self._place, self._naming = reference, naming
+
+    async def name(self, manifest: Manifest) -> None:
+        digest = manifest.digest if self._place.digest else None
+        await self._naming.name(str(replace(self._place, digest=digest)), manifest.descriptor)
