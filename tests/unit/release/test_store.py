@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from muster.errors import ExternalError, MediaError, UserError
 from muster.release.oci.digest import digest_of
+from muster.release.store import incoming
 from muster.release.store.store import Store, create_store, open_store
 from tests.stores import NAME, make_store, noise, put_image, take_in
 
@@ -31,30 +33,30 @@ def test_a_blob_has_its_digest_for_a_name(store: Store) -> None:
 
 def test_an_interrupted_blob_goes_on_where_it_was(store: Store) -> None:
     digest = digest_of(DATA)
-    with store.blobs.receive(digest, len(DATA)) as incoming:
-        incoming.write(DATA[:5000])
+    with store.blobs.receive(digest, len(DATA)) as coming:
+        coming.write(DATA[:5000])
     assert store.blobs.size(digest) is None
-    with store.blobs.receive(digest, len(DATA)) as incoming:
-        assert incoming.offset == 5000
-        incoming.write(DATA[5000:])
-        incoming.finish()
+    with store.blobs.receive(digest, len(DATA)) as coming:
+        assert coming.offset == 5000
+        coming.write(DATA[5000:])
+        coming.finish()
     assert store.blobs.read(digest, len(DATA)) == DATA
 
 
 def test_a_truncated_blob_does_not_appear(store: Store) -> None:
     with (
-        store.blobs.receive(digest_of(DATA), len(DATA)) as incoming,
+        store.blobs.receive(digest_of(DATA), len(DATA)) as coming,
         pytest.raises(ExternalError, match="ended after 0 of"),
     ):
-        incoming.finish()
+        coming.finish()
     assert store.blobs.size(digest_of(DATA)) is None
 
 
 def test_what_has_another_digest_is_not_kept(store: Store) -> None:
     with pytest.raises(ExternalError, match="is not what it should be: its content has the digest"):
         take_in(store, b"X" + DATA[1:], digest_of(DATA))
-    with store.blobs.receive(digest_of(DATA), len(DATA)) as incoming:
-        assert incoming.offset == 0
+    with store.blobs.receive(digest_of(DATA), len(DATA)) as coming:
+        assert coming.offset == 0
 
 
 def test_what_is_larger_than_said_is_not_kept(store: Store) -> None:
@@ -64,9 +66,9 @@ def test_what_is_larger_than_said_is_not_kept(store: Store) -> None:
 
 def test_a_blob_that_is_here_is_not_taken_twice(store: Store) -> None:
     take_in(store, DATA)
-    with store.blobs.receive(digest_of(DATA), len(DATA)) as incoming:
-        assert incoming.is_here
-        incoming.finish()
+    with store.blobs.receive(digest_of(DATA), len(DATA)) as coming:
+        assert coming.is_here
+        coming.finish()
 
 
 def test_damage_is_seen(store: Store) -> None:
@@ -132,13 +134,29 @@ def test_a_blob_of_the_wrong_size_is_taken_again(store: Store) -> None:
 
 def test_a_large_blob_is_hashed_while_it_is_written(store: Store) -> None:
     data = noise(1, 9 << 20)
-    with store.blobs.receive(digest_of(data), len(data)) as incoming:
+    with store.blobs.receive(digest_of(data), len(data)) as coming:
         buffer = bytearray(1 << 20)
         for start in range(0, len(data), len(buffer)):
             buffer[:] = data[start : start + len(buffer)]
-            incoming.write(memoryview(buffer))
-        incoming.finish()
+            coming.write(memoryview(buffer))
+        coming.finish()
     assert store.blobs.path(digest_of(data)).read_bytes() == data
+
+
+def test_a_disk_that_fails_while_it_writes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is gone on with that may not be on the disk, although it can be read."""
+
+    def fail(*_range: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    data = noise(1, 9 << 20)
+    monkeypatch.setattr(incoming, "_sync_range", fail)
+    with pytest.raises(ExternalError, match="input/output error"):
+        take_in(store, data)
+    monkeypatch.undo()
+    assert not store.blobs.partial()
+    with store.blobs.receive(digest_of(data), len(data)) as again:
+        assert again.offset == 0
 
 
 def test_a_pipe_is_no_blob(store: Store) -> None:
@@ -150,12 +168,12 @@ def test_a_pipe_is_no_blob(store: Store) -> None:
 
 
 def test_what_interrupted_transfers_left_is_removed(store: Store) -> None:
-    with store.blobs.receive(digest_of(DATA), len(DATA)) as incoming:
-        incoming.write(DATA[:5000])
-    with store.blobs.receive(digest_of(b"x"), 9) as incoming:
-        incoming.write(b"12345")
+    with store.blobs.receive(digest_of(DATA), len(DATA)) as coming:
+        coming.write(DATA[:5000])
+    with store.blobs.receive(digest_of(b"x"), 9) as coming:
+        coming.write(b"12345")
         assert store.blobs.remove_partial() >= 5000
-        incoming.write(b"6789")
+        coming.write(b"6789")
         assert store.blobs.partial()
     assert store.blobs.remove_partial() >= 9
     assert not (store.root / "partial").exists()

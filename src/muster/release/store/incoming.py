@@ -19,8 +19,12 @@ CHUNK: Final = 1 << 20
 """As much as is read, hashed and written at once."""
 _LARGE: Final = 8 << 20
 """A blob from this size on is hashed by one thread while another writes it."""
-_FLUSH: Final = 16 << 20
-"""After so much the disk begins to write, so that there is little left to wait for at the end."""
+_FLUSH: Final = 8 << 20
+"""After so much the disk begins to write."""
+_BEGIN: Final = 2
+_WAIT: Final = 1 | 2 | 4
+"""What sync_file_range(2) may do: let the disk begin, or wait until it is done."""
+_NO_FLUSH: Final = (errno.ENOSYS, errno.EINVAL, errno.ESPIPE, errno.EOPNOTSUPP)
 _FICLONE: Final = 0x40049409
 _CANNOT_SHARE: Final = (
     errno.EXDEV,
@@ -43,7 +47,7 @@ class Incoming:
         self._hash = hashlib.sha256()
         self._hasher = ThreadPoolExecutor(1) if size_bytes >= _LARGE else None
         self._file: BinaryIO | None = None
-        self._sent = 0
+        self._written = self._begun = 0
         self.offset = 0
         """How much is here; what comes next starts there."""
         self.is_here = _has_size(path, size_bytes)
@@ -72,7 +76,8 @@ class Incoming:
         assert self._file is not None
         self._file.truncate(0)
         self._file.seek(0)
-        self._hash, self.offset, self._sent = hashlib.sha256(), 0, 0
+        self._hash, self.offset = hashlib.sha256(), 0
+        self._written = self._begun = 0
 
     def share(self, descriptor: int) -> bool:
         """Take all of another file by sharing its blocks; False where the file system cannot do that."""
@@ -101,9 +106,26 @@ class Incoming:
         finally:
             hashed.result() if hashed else self._hash.update(chunk)
         self.offset += len(chunk)
-        if self.offset - self._sent >= _FLUSH:
-            _start_flush(self._file.fileno(), self._sent, self.offset - self._sent)
-            self._sent = self.offset
+        if self.offset - self._begun >= _FLUSH:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Let the disk begin with what came last, and give back the memory of what went before.
+
+        So there is little left to wait for at the end, and what others need in memory stays there.
+        """
+        assert self._file is not None
+        descriptor = self._file.fileno()
+        try:
+            _sync_range(descriptor, self._begun, self.offset, _BEGIN)
+            if self._written < self._begun:
+                _sync_range(descriptor, self._written, self._begun, _WAIT)
+                os.posix_fadvise(
+                    descriptor, self._written, self._begun - self._written, os.POSIX_FADV_DONTNEED
+                )
+        except OSError as error:
+            raise self._lost(error) from error
+        self._written, self._begun = self._begun, self.offset
 
     def finish(self) -> None:
         """Give it its name, if it is what it should be."""
@@ -121,9 +143,7 @@ class Incoming:
             os.fsync(self._file.fileno())
             self._part.rename(self._path)
         except OSError as error:
-            # What did not reach the disk may look as if it had: it is not gone on with.
-            self._part.unlink(missing_ok=True)
-            raise cannot_write(self._path, error) from error
+            raise self._lost(error) from error
         self.is_here = True
 
     def close(self) -> None:
@@ -131,6 +151,11 @@ class Incoming:
             self._hasher.shutdown()
         if self._file is not None:
             self._file.close()
+
+    def _lost(self, error: OSError) -> MusterError:
+        """What did not reach the disk may look as if it had: it is not gone on with."""
+        self._part.unlink(missing_ok=True)
+        return cannot_write(self._path, error)
 
     def _wrong(self, why: str) -> WrongBlob:
         self._part.unlink(missing_ok=True)
@@ -150,13 +175,21 @@ def share_blocks(source: int, target: int) -> bool:
     return True
 
 
-def _start_flush(descriptor: int, offset: int, length: int) -> None:
-    """sync_file_range(2): let the disk begin; where that is not offered, it all happens at the end."""
+def _sync_range(descriptor: int, start: int, end: int, how: int) -> None:
+    """sync_file_range(2); where that is not offered, all of it is written at the end.
+
+    An error that it tells of is not told again by fsync(2), so it must not be overheard.
+    """
     import ctypes  # Slow, and small blobs never come here.
 
-    begin = getattr(ctypes.CDLL(None), "sync_file_range", None)
-    if begin is not None:
-        begin(ctypes.c_int(descriptor), ctypes.c_int64(offset), ctypes.c_int64(length), ctypes.c_uint(2))
+    call = getattr(ctypes.CDLL(None, use_errno=True), "sync_file_range", None)
+    if call is None:
+        return
+    length = end - start
+    if call(ctypes.c_int(descriptor), ctypes.c_int64(start), ctypes.c_int64(length), ctypes.c_uint(how)) != 0:
+        number = ctypes.get_errno()
+        if number not in _NO_FLUSH:
+            raise OSError(number, os.strerror(number))
 
 
 def cannot_write(path: Path, error: OSError) -> MusterError:
