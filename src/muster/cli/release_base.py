@@ -14,12 +14,12 @@ from muster.cli.loop import run_async
 from muster.cli.options import BaseImageFlags
 from muster.image.base_image import BaseImage, obtain_base_image
 from muster.image.cache.memory import release_memory
+from muster.image.cache.records import ImageRecord
 from muster.image.cache.store import Cache
-from muster.image.release_image import Wanted, obtain
+from muster.image.release_image import Wanted, fetch, obtain
 from muster.model.release import RPM_ARCHITECTURES, os_image_streams
 from muster.release.kinds.description import Description
 from muster.release.kinds.known import kind_of
-from muster.release.kinds.reading import describe
 from muster.release.kinds.stored import choose_release
 from muster.release.mirror.ends import AtRegistry, InStore, parse_end
 from muster.release.mirror.opened import Opened, open_remote, open_stored
@@ -31,25 +31,32 @@ _logger: Final = logging.getLogger(__name__)
 
 def obtain_from_release(flags: BaseImageFlags, cache: Cache, wish: Wish) -> BaseImage:
     """The live ISO of the release that a flag or the site names, for the site's architecture."""
-    found = run_async(lambda: _obtain(flags, cache, wish))
-    if isinstance(found, BaseImage):
-        return found
-    log.say("release %s %s carries no base image: its hosts boot the machine OS", found.kind, found.version)
-    return obtain_machine_os(flags, cache, wish.architecture)
+    release = run_async(lambda: _describe(flags, cache, wish))
+    _logger.debug("release %s %s: %s", release.kind, release.version, release.image)
+    rpm = RPM_ARCHITECTURES.get(wish.architecture, wish.architecture)
+    live = kind_of(release).live_image(release, wish.stream or _stream(release), rpm)
+    if live is None:
+        log.say(
+            "release %s %s carries no base image: its hosts boot the machine OS",
+            release.kind,
+            release.version,
+        )
+        return obtain_machine_os(flags, cache, wish.architecture)
+    wanted = Wanted(live, wish.architecture, release.version)
+    return obtain(wanted, cache, progress, lambda: run_async(lambda: _fetch(wanted, flags, cache, wish)))
 
 
-async def _obtain(flags: BaseImageFlags, cache: Cache, wish: Wish) -> BaseImage | Description:
-    """The base image, or what the release says of itself when it has none."""
+async def _describe(flags: BaseImageFlags, cache: Cache, wish: Wish) -> Description:
     async with AsyncExitStack() as stack:
         opened = await _open(flags, wish, stack)
-        release = await describe(opened.source, opened.reference, wish.architecture, release_memory(cache))
-        _logger.debug("release %s %s: %s", release.kind, release.version, release.image)
-        rpm = RPM_ARCHITECTURES.get(wish.architecture, wish.architecture)
-        live = kind_of(release).live_image(release, wish.stream or _stream(release), rpm)
-        if live is None:
-            return release
-        wanted = Wanted(live, wish.architecture, release.version)
-        return await obtain(wanted, lambda: opened.origin.source(live.part.image), cache, progress)
+        return await opened.describe(wish.architecture, release_memory(cache))
+
+
+async def _fetch(wanted: Wanted, flags: BaseImageFlags, cache: Cache, wish: Wish) -> ImageRecord:
+    async with AsyncExitStack() as stack:
+        opened = await _open(flags, wish, stack)
+        source = await opened.origin.source(wanted.live.part.image)
+        return await fetch(wanted, source, cache, progress)
 
 
 def _stream(release: Description) -> str:

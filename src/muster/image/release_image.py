@@ -8,7 +8,7 @@ that its manifest names, and the file the hash that lies beside it in the releas
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Final
 
 from muster.errors import MediaError, UserError
@@ -19,9 +19,10 @@ from muster.image.cache.records import ImageRecord, UrlRecord, render_time
 from muster.image.cache.store import Cache
 from muster.image.iso.volume import check_volume
 from muster.image.layer import KeptLayers
+from muster.model.release import RPM_ARCHITECTURES
 from muster.progress import Progress
 from muster.release.kinds.description import LiveImage
-from muster.release.kinds.openshift import parse_iso_hash
+from muster.release.kinds.openshift import find_stream_hash, parse_iso_hash
 from muster.release.layers import Extracted, Pick, extract
 from muster.release.oci.trouble import Damaged
 from muster.release.ports import Source
@@ -56,10 +57,11 @@ def find_kept(wanted: Wanted, cache: Cache, progress: Progress) -> BaseImage | N
     return _base_image(wanted, cache, found) if found else None
 
 
-async def obtain(
-    wanted: Wanted, open_source: Callable[[], Awaitable[Source]], cache: Cache, progress: Progress
-) -> BaseImage:
-    """The base image, in the cache."""
+def obtain(wanted: Wanted, cache: Cache, progress: Progress, get: Callable[[], ImageRecord]) -> BaseImage:
+    """The base image, in the cache; ``get`` brings it there (`fetch`) while nobody else does.
+
+    Not asynchronous: who waits for another process can still be interrupted.
+    """
     found = find_kept(wanted, cache, progress)
     if found is not None:
         _logger.debug("%s is in the cache", wanted.shown)
@@ -75,28 +77,28 @@ async def obtain(
         if found is not None:
             return found
         _logger.info("getting the base image out of release %s", wanted.release)
-        record = await _get(wanted, KeptLayers(await open_source(), cache), cache, progress)
-        return _base_image(wanted, cache, record)
+        return _base_image(wanted, cache, get())
 
 
-async def _get(wanted: Wanted, source: KeptLayers, cache: Cache, progress: Progress) -> ImageRecord:
-    """What an earlier run left may be bad, so it is then tried once without."""
+async def fetch(wanted: Wanted, source: Source, cache: Cache, progress: Progress) -> ImageRecord:
+    """Bring the image into the cache. What an earlier run left may be bad: then it is tried once without."""
+    kept = KeptLayers(source, cache)
     try:
-        return await _extract(wanted, source, cache, progress)
+        return await _extract(wanted, kept, cache, progress)
     except Damaged as error:
-        inherited = source.is_inherited
-        source.discard()
+        inherited = kept.is_inherited
+        kept.discard()
         if not inherited:
             raise
         _logger.warning("%s; what an earlier run left was bad, so it begins anew", error.message)
-    return await _extract(wanted, source, cache, progress)
+    return await _extract(wanted, kept, cache, progress)
 
 
 async def _extract(wanted: Wanted, source: KeptLayers, cache: Cache, progress: Progress) -> ImageRecord:
     live = wanted.live
     to = cache.places.part(wanted.key).with_suffix(".unpacked")
     try:
-        pick = Pick(live.path, to, (live.hash_path,))
+        pick = Pick(live.path, to, (live.hash_path, live.stream_path))
         extracted = await extract(source, pick, architecture=wanted.architecture, progress=progress)
         _verify(wanted, extracted)
         check_volume(to, wanted.shown)
@@ -117,20 +119,28 @@ async def _extract(wanted: Wanted, source: KeptLayers, cache: Cache, progress: P
 
 def _verify(wanted: Wanted, extracted: Extracted) -> None:
     """The digest of the layer was checked; what the release says of the file itself has to hold, too."""
-    where = f"/{wanted.live.hash_path} of {wanted.live.part.image}"
-    data = extracted.beside.get(wanted.live.hash_path)
+    live = wanted.live
+    where = f"/{live.hash_path} of {live.part.image}"
+    data = extracted.beside.get(live.hash_path)
     if data is None:
         raise UserError(
             f"{where} is not there, so that the image cannot be verified",
             hint="take another release, or give the image yourself with --base-image",
         )
-    expected = parse_iso_hash(data, where)
+    _compare(wanted, extracted, parse_iso_hash(data, where), "beside it stands")
+    stream = extracted.beside.get(live.stream_path, b"")
+    published = find_stream_hash(stream, RPM_ARCHITECTURES.get(wanted.architecture, wanted.architecture))
+    if published:
+        _compare(wanted, extracted, published, f"/{live.stream_path} says")
+    _logger.info("verified: digest of the layer, and sha256 of the image")
+
+
+def _compare(wanted: Wanted, extracted: Extracted, expected: str, who: str) -> None:
     if expected != extracted.sha256:
         raise MediaError(
-            f"{wanted.shown} has the sha256 {extracted.sha256}, but beside it stands {expected}",
+            f"{wanted.shown} has the sha256 {extracted.sha256}, but {who} {expected}",
             hint="the release contradicts itself; take another one, or ask whoever made it",
         )
-    _logger.info("verified: digest of the layer, and sha256 of the image")
 
 
 def _base_image(wanted: Wanted, cache: Cache, record: ImageRecord) -> BaseImage:

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +16,8 @@ import bcrypt
 import pytest
 import yaml
 
+from muster.image.cache.places import key_of
+from muster.image.cache.store import Cache
 from muster.image.reading import read_medium
 from muster.release.store.store import Store, create_store
 from tests.component.agent.making import ISO, example
@@ -171,3 +176,21 @@ def test_what_is_wrong_is_told_before_anything_is_written(mirrored: Path, offere
         offered.store.root.parent / "papers/ca.crt",
         env={OVERRIDE: offered.by_digest},
     )
+
+
+def test_who_waits_for_another_process_can_be_interrupted(
+    site: Path, offered: Offered, tmp_path: Path
+) -> None:
+    part = offered.made.components["machine-os-images"].digest
+    key = key_of(f"release {part} amd64 coreos/coreos-x86_64.iso")
+    cache = Cache(tmp_path / "cache")
+    argv = [sys.executable, "-m", "muster.cli", "agent", "create", "image", "--dir", str(site)]
+    with cache.lock("url", key, lambda _holder: None), subprocess.Popen(
+        [*argv, "--release", str(offered.store.root)], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert "is getting /coreos/coreos-x86_64.iso" in line
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 8
+    create(site, "--release", offered.store.root)

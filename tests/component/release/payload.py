@@ -112,6 +112,8 @@ class Shape:
     stream: str = "coreos"
     sha256: bytes | None = None
     """What lies beside the ISO, instead of the right one."""
+    published: str = ""
+    """What the metadata tells of the ISO, instead of the right hash."""
     components: tuple[str, ...] = ("cli", "etcd", "hyperkube")
     machine_os: bool = True
     files: dict[str, bytes | None] = field(default_factory=dict)
@@ -171,11 +173,14 @@ def _component(keeper: Keeper, name: str, shape: Shape) -> Manifest:
 def _machine_os(keeper: Keeper, shape: Shape, isos: Mapping[str, bytes]) -> Manifest:
     def layers(architecture: str) -> list[bytes]:
         name = f"coreos/{shape.stream}-{RPM[architecture]}.iso"
-        right = hashlib.sha256(isos[architecture]).hexdigest().encode()
+        right = hashlib.sha256(isos[architecture]).hexdigest()
+        disk = {"location": "https://example.com/live.iso", "sha256": shape.published or right}
+        artifacts = {"metal": {"formats": {"iso": {"disk": disk}}}}
+        stream = {"stream": "made up", "architectures": {RPM[architecture]: {"artifacts": artifacts}}}
         files = {
-            f"coreos/{shape.stream}-stream.json": b'{"stream": "made up"}',
+            f"coreos/{shape.stream}-stream.json": json.dumps(stream).encode(),
             name: isos[architecture],
-            f"{name}.sha256": right if shape.sha256 is None else shape.sha256,
+            f"{name}.sha256": right.encode() if shape.sha256 is None else shape.sha256,
         }
         return [pack({"etc/os-release": b"another"}), pack(files), pack({"bin/copy-iso": b"#!/bin/bash"})]
 

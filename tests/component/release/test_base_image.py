@@ -16,7 +16,7 @@ from muster.errors import ExternalError, MediaError, MusterError, UserError
 from muster.image.base_image import BaseImage
 from muster.image.cache.memory import release_memory
 from muster.image.cache.store import Cache
-from muster.image.release_image import Wanted, find_kept, obtain
+from muster.image.release_image import Wanted, fetch, find_kept
 from muster.progress import SILENT
 from muster.release.at_registry import RegistrySource
 from muster.release.copying import pull
@@ -25,7 +25,7 @@ from muster.release.kinds.description import Description
 from muster.release.kinds.known import kind_of
 from muster.release.kinds.reading import describe
 from muster.release.kinds.stored import choose_release, find_releases
-from muster.release.mirror.sides import FromRegistry, FromStore
+from muster.release.mirror.sides import FromRegistry, FromStore, Origin
 from muster.release.oci.client import Client, open_client
 from muster.release.oci.digest import digest_of
 from muster.release.oci.manifest import Descriptor
@@ -71,9 +71,18 @@ class Scene:
         release = await self.describe(self.reference(made, more.get("tag", "")), architecture)
         live = kind_of(release).live_image(release, more.get("stream", "rhel-9"), rpm)
         assert live is not None
-        wanted = Wanted(live, architecture, release.version)
-        origin = FromRegistry(self.client)
-        return await obtain(wanted, lambda: origin.source(live.part.image), self.cache, SILENT)
+        return await obtain_now(
+            Wanted(live, architecture, release.version), FromRegistry(self.client), self.cache
+        )
+
+
+async def obtain_now(wanted: Wanted, origin: Origin, cache: Cache) -> BaseImage:
+    """What is done in several steps, because waiting for others is none that a loop may do."""
+    if find_kept(wanted, cache, SILENT) is None:
+        await fetch(wanted, await origin.source(wanted.live.part.image), cache, SILENT)
+    found = find_kept(wanted, cache, SILENT)
+    assert found is not None
+    return found
 
 
 def play(tmp_path: Path, act: Callable[[Scene], Awaitable[None]]) -> None:
@@ -210,6 +219,7 @@ def test_what_an_earlier_run_left_may_be_bad(tmp_path: Path) -> None:
     ("shape", "why", "kind"),
     [
         (Shape(sha256=b"0" * 64), "but beside it stands 0000", MediaError),
+        (Shape(published="0" * 64), r"coreos-stream\.json says 0000", MediaError),
         (Shape(sha256=b"no hash"), r"coreos-x86_64\.iso\.sha256 .* is not a SHA-256", MediaError),
         (Shape(machine_os=False), "has no component machine-os-images", UserError),
         (
@@ -292,8 +302,7 @@ def test_out_of_a_store_nothing_is_kept_twice(tmp_path: Path) -> None:
         assert live is not None
         wanted = Wanted(live, "amd64", release.version)
         assert find_kept(wanted, at.cache, SILENT) is None
-        origin = FromStore(store)
-        image = await obtain(wanted, lambda: origin.source(live.part.image), at.cache, SILENT)
+        image = await obtain_now(wanted, FromStore(store), at.cache)
         assert digest_of(image.path.read_bytes()) == f"sha256:{image.sha256}"
         assert at.registry.asked == []
         with pytest.raises(UserError, match="has no release for arm64, only"):

@@ -11,7 +11,7 @@ import yaml
 
 from muster.errors import UserError
 from muster.release.mirror.ends import AtRegistry, InStore, Prefix, parse_end
-from muster.release.mirror.needs import Need, load_needs, merge_needs, parse_needs
+from muster.release.mirror.needs import Need, load_needs, merge_needs, parse_needs, settle_tags
 from muster.release.mirror.notice import notice_of
 from muster.release.oci.reference import parse_reference
 
@@ -145,6 +145,14 @@ def test_an_image_is_needed_once_by_all() -> None:
         [Need(image, ("one",)), Need(elsewhere, ("two",)), Need(tagged, ("three", "one"), "1-a")]
     )
     assert merged == (Need(image, ("one", "three"), "1-a"), Need(elsewhere, ("two",)))
+
+
+def test_no_image_takes_a_tag_from_another() -> None:
+    one, other = (parse_reference(f"quay.io/kube@{digest}") for digest in (DIGEST, OTHER))
+    settled = settle_tags(
+        [Need(one, ("amd64",), "v1"), Need(other, ("arm64",), "v1"), Need(one, ("x",), "v1")]
+    )
+    assert [need.tag for need in settled] == ["v1", f"v1-{'b' * 12}", "v1"]
 
 
 def test_hosts_are_told_where_the_copy_is() -> None:

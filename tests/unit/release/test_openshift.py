@@ -15,6 +15,7 @@ from muster.release.kinds.known import describe_content, kind_of
 from muster.release.kinds.openshift import (
     METADATA,
     REFERENCES,
+    find_stream_hash,
     iso_path,
     parse_iso_hash,
     parse_payload,
@@ -128,6 +129,15 @@ def test_paths_in_the_image_of_the_machine_os() -> None:
     assert iso_path("rhel-9", "x86_64") == "coreos/coreos-x86_64.iso"
     assert iso_path("rhel-10", "aarch64") == "coreos/coreos10-aarch64.iso"
     assert stream_path("rhel-10") == "coreos/coreos10-stream.json"
+
+
+def test_the_hash_that_was_published() -> None:
+    disk = {"formats": {"iso": {"disk": {"sha256": "AB" * 32}}}}
+    data = json.dumps({"architectures": {"x86_64": {"artifacts": {"metal": disk}}}}).encode()
+    assert find_stream_hash(data, "x86_64") == "ab" * 32
+    assert find_stream_hash(data, "aarch64") == ""
+    for nonsense in (b"", b"{", b"[]", b'{"architectures": 3}'):
+        assert find_stream_hash(nonsense, "x86_64") == ""
 
 
 def test_the_hash_beside_the_iso() -> None:

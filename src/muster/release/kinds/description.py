@@ -50,6 +50,8 @@ class LiveImage:
     """Without a slash before it."""
     hash_path: str
     """The file beside it that has its SHA-256."""
+    stream_path: str
+    """The file that tells what was published; not every release has it."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class OpenShift:
 
     def live_image(self, release: Description, stream: str, architecture: str) -> LiveImage | None:
         path = iso_path(stream, architecture)
-        return LiveImage(release.part(MACHINE_OS), path, f"{path}.sha256")
+        return LiveImage(release.part(MACHINE_OS), path, f"{path}.sha256", stream_path(stream))
 
 
 def parse_payload(content: Content) -> Description:
@@ -105,6 +105,16 @@ def parse_iso_hash(data: bytes, where: str) -> str:
     if len(digits) != 64 or set(digits) - set("0123456789abcdef"):
         raise MediaError(f"{where} is not a SHA-256", hint="the image is broken; copy the release again")
     return digits
+
+
+def find_stream_hash(data: bytes, architecture: str) -> str:
+    """The SHA-256 that the metadata of a line of images tells for its live ISO; empty when it tells none."""
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        return ""
+    metal = _at(body, "architectures", architecture, "artifacts", "metal", "formats", "iso", "disk", "sha256")
+    return metal.lower() if isinstance(metal, str) else ""
 
 
 def _prefix(stream: str) -> str:
