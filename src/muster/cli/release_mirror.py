@@ -63,7 +63,8 @@ def mirror(access: AccessFlags, log_level: str | None, output_format: str, **fla
     SRC is a release image at a registry (registry.example.com/ocp/release:4.22.0-x86_64, or docker://...), or
     a content store (./store, /srv/store, oci:store; oci:store:NAME where it has several releases). DST is a
     registry or a path at one, below which every image keeps its own path, or a content store. Releases of
-    OpenShift are copied as ours are, with all architectures that they are for.
+    OpenShift are copied as ours are, with all architectures that they are for. The images of a release are
+    looked for beside it, if it is such a copy, and where --registries-conf and their names say.
 
     At the end every image that can be reached from the release, its add-ons, --manifests and --image is asked
     for by its digest, with all that belongs to it. The release image comes last, when all others are there.

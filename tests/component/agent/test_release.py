@@ -185,9 +185,12 @@ def test_who_waits_for_another_process_can_be_interrupted(
     key = key_of(f"release {part} amd64 coreos/coreos-x86_64.iso")
     cache = Cache(tmp_path / "cache")
     argv = [sys.executable, "-m", "muster.cli", "agent", "create", "image", "--dir", str(site)]
-    with cache.lock("url", key, lambda _holder: None), subprocess.Popen(
-        [*argv, "--release", str(offered.store.root)], stderr=subprocess.PIPE, text=True
-    ) as process:
+    with (
+        cache.lock("url", key, lambda _holder: None),
+        subprocess.Popen(
+            [*argv, "--release", str(offered.store.root)], stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
         assert process.stderr is not None
         line = process.stderr.readline()
         assert "is getting /coreos/coreos-x86_64.iso" in line

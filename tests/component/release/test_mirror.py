@@ -250,6 +250,35 @@ def test_a_destination_that_refuses_is_one_error(tmp_path: Path) -> None:
     play(tmp_path, act)
 
 
+def test_a_copy_can_be_copied_without_being_told_where_it_is(tmp_path: Path) -> None:
+    async def act(at: Scene) -> None:
+        made = make_release(at.source)
+        await mirror(order_of(made, at.from_registry, at.to_registry))
+        at.source.manifests.clear()
+        copy = at.target.reference("mirror/ocp/release", "4.22.0")
+        origin = FromRegistry(at.client, copy)
+        order = order_of(made, origin, ToStore(at.store))
+        assert whole(
+            await mirror(replace(order, release=Need(replace(copy, digest=made.image.digest), ("x",))))
+        )
+        assert f"{REGISTRY}/{CONTENT}@{made.components['etcd'].digest}" in at.store.contents().images
+
+    play(tmp_path, act)
+
+
+def test_a_release_that_is_no_copy_of_ours_is_looked_for_once(tmp_path: Path) -> None:
+    async def act(at: Scene) -> None:
+        made = make_release(at.source)
+        elsewhere = at.target.reference("some/where/release", "4.22.0")
+        origin = FromRegistry(at.client, elsewhere)
+        for image in made.components.values():
+            source = await origin.source(Reference(REGISTRY, CONTENT, "", image.digest))
+            assert (await source.root()).digest == image.digest
+        assert len([path for path in at.target.paths() if "/manifests/" in path]) == 3
+
+    play(tmp_path, act)
+
+
 def test_images_by_tag_are_named_by_it(tmp_path: Path) -> None:
     async def act(at: Scene) -> None:
         made = make_release(at.source)

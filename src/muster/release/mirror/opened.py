@@ -35,7 +35,7 @@ class Opened:
 def open_remote(end: AtRegistry, client: Client) -> Opened:
     """A release at a registry, or at its mirrors."""
     reference = end.image()
-    return Opened(RegistrySource(client, reference), reference, FromRegistry(client))
+    return Opened(RegistrySource(client, reference), reference, FromRegistry(client, reference))
 
 
 def open_stored(end: InStore, architecture: str = "") -> Opened:

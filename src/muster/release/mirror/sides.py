@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Protocol
 
-from muster.errors import UserError
+from muster.errors import MusterError, UserError
 from muster.release.at_registry import Neighbours, RegistrySource, RegistryTarget
 from muster.release.in_store import StoreSource, StoreTarget
 from muster.release.mirror.ends import Prefix
@@ -50,13 +51,35 @@ class Destination(Protocol):
 
 
 class FromRegistry:
-    """Registries and their mirrors."""
+    """Registries and their mirrors; and where the release itself is, if that is a copy as we make them."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, client: Client, release: Reference | None = None) -> None:
+        self._client, self._release = client, release
+        parts = release.repository.split("/")[:-1] if release else []
+        self._prefixes = [
+            Prefix(release.registry, "/".join(parts[:count]))
+            for count in range(len(parts), -1, -1)
+            if release is not None
+        ]
+        """What the copy may have before the paths of its images; the right one when that is known."""
+        self._is_known = False
 
     async def source(self, image: Reference) -> Source:
-        return RegistrySource(self._client, image)
+        return RegistrySource(self._client, await self._beside(image) or image)
+
+    async def _beside(self, image: Reference) -> Reference | None:
+        """An image that is not where its name says, but beside the release that needs it."""
+        if self._release is None or image.digest is None or image.registry == self._release.registry:
+            return None
+        for prefix in self._prefixes:
+            place = prefix.place(image)
+            with contextlib.suppress(MusterError):
+                if await self._client.manifest_there(place) is not None:
+                    self._prefixes, self._is_known = [prefix], True
+                    return place
+        if not self._is_known:
+            self._prefixes = []  # It is no copy of ours, so the next image is not looked for here.
+        return None
 
 
 class FromStore:
