@@ -96,7 +96,8 @@ def _bug(error: Exception, arguments: list[str]) -> ExitStatus:
 
 
 def _on_interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise Interrupted
+    # No Exception: it comes up anywhere, also where those are caught; logging does so while it writes a line.
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

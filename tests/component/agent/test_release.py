@@ -192,8 +192,10 @@ def test_who_waits_for_another_process_can_be_interrupted(
         ) as process,
     ):
         assert process.stderr is not None
-        line = process.stderr.readline()
-        assert "is getting /coreos/coreos-x86_64.iso" in line
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 8
+        try:
+            assert "is getting /coreos/coreos-x86_64.iso" in process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 8
+        finally:
+            process.kill()  # Who missed the signal would wait for ever, and so would we.
     create(site, "--release", offered.store.root)
