@@ -19,7 +19,7 @@ from muster.lab.services.web import describe_web
 from muster.run import run
 from muster.toolbox import Toolbox
 from tests.component.lab.conftest import NewNamespace, batch
-from tests.stored import build_stored
+from tests.stores import build_stored
 
 MAC = "52:54:00:00:00:01"
 OWN = "192.168.55.1"

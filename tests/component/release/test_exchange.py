@@ -21,7 +21,7 @@ from muster.release.oci.digest import Digest, digest_of
 from muster.release.registry.access import Access
 from muster.release.registry.exchange import Exchange
 from muster.release.store.blobs import Blobs
-from tests.stored import Stored, build_stored
+from tests.stores import Stored, build_stored
 
 SIZE = 5_000_000
 

@@ -21,7 +21,7 @@ import pytest
 
 from muster.release.oci.digest import digest_of
 from tests.component.release.served import DEADLINE_S, Papers, Served, ask, make_papers, start_registry
-from tests.stored import REGISTRY, Stored, build_stored, put_image
+from tests.stores import REGISTRY, Stored, build_stored, put_program
 
 LOGIN = "ann:correct horse"
 
@@ -250,7 +250,7 @@ def test_many_at_once(served: Served, stored: Stored) -> None:
 def test_a_damaged_medium(root: None, tmp_path: Path) -> None:
     """Of a mounted, read-only medium a part cannot be read: that blob is never served as if it were whole."""
     stored = build_stored(tmp_path / "store", 20_000_000)
-    good = put_image(stored.store, "good", 1000)
+    good = put_program(stored.store, "good", 1000)
     stored.store.name({f"{REGISTRY}/a/good:v1": good.descriptor})
     image, place = tmp_path / "medium.img", tmp_path / "medium"
     call(tmp_path, "mke2fs", "-q", "-t", "ext4", "-d", stored.store.root, image, "40M")

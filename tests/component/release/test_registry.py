@@ -19,7 +19,7 @@ from muster.release.oci.digest import digest_of
 from muster.release.oci.manifest import OCI_INDEX, OCI_MANIFEST
 from tests.component.muster import run
 from tests.component.release.served import Served, ask, start_registry
-from tests.stored import REGISTRY, TOOL, Stored, build_stored, put_image, put_referrer
+from tests.stores import REGISTRY, TOOL, Stored, build_stored, put_program, put_referrer
 
 NOWHERE = "sha256:" + "0" * 64
 LARGE = 64 << 20
@@ -201,7 +201,7 @@ def test_new_images_need_no_restart(tmp_path: Path) -> None:
     stored = build_stored(tmp_path / "store")
     with start_registry(stored.store.root, tmp_path) as served:
         assert served.ask("/v2/team/new/manifests/v1").code == "NAME_UNKNOWN"
-        new = put_image(stored.store, "new", 10)
+        new = put_program(stored.store, "new", 10)
         stored.store.name({f"{REGISTRY}/team/new:v1": new.descriptor})
         assert served.ask("/v2/team/new/manifests/v1").body == new.data
         assert served.ask(f"/v2/team/new/blobs/{new.layers[0].digest}").status == 200

@@ -15,7 +15,7 @@ from muster.release.registry.answer import answer
 from muster.release.registry.asked import Asked, Span
 from muster.release.registry.reply import Reply
 from muster.release.registry.shelf import Shelf
-from tests.stored import REGISTRY, Stored, build_stored, put_image, put_referrer
+from tests.stores import REGISTRY, Stored, build_stored, put_program, put_referrer
 
 NOWHERE = "sha256:" + "0" * 64
 
@@ -167,7 +167,7 @@ def test_the_catalogue_comes_in_pages(stored: Stored) -> None:
 
 
 def test_a_client_that_names_a_registry_gets_its_image(stored: Stored) -> None:
-    other = put_image(stored.store, "other", 10)
+    other = put_program(stored.store, "other", 10)
     stored.store.name({"other.example.com:5000/team/tool:v1": other.descriptor})
     path = "/v2/team/tool/manifests/v1"
     assert ask(stored, f"{path}?ns={REGISTRY}").body == stored.tool.data
@@ -177,7 +177,7 @@ def test_a_client_that_names_a_registry_gets_its_image(stored: Stored) -> None:
 
 
 def test_an_image_that_has_no_tag(stored: Stored) -> None:
-    bare = put_image(stored.store, "bare", 10)
+    bare = put_program(stored.store, "bare", 10)
     stored.store.name({f"{REGISTRY}/team/bare@{bare.digest}": bare.descriptor})
     assert ask(stored, f"/v2/team/bare/manifests/{bare.digest}").body == bare.data
     assert body(ask(stored, "/v2/team/bare/tags/list"))["tags"] == []

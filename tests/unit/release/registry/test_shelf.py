@@ -15,7 +15,7 @@ from muster.release.registry.current import Current
 from muster.release.registry.reply import Trouble
 from muster.release.registry.shelf import Shelf
 from muster.release.store.blobs import Blobs
-from tests.stored import MULTI, REGISTRY, TOOL, Stored, build_stored, put_image
+from tests.stores import MULTI, REGISTRY, TOOL, Stored, build_stored, put_program
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_new_names_are_served_at_once(stored: Stored, logged: pytest.LogCaptureF
     current = Current(stored.store)
     before = current.shelf()
     assert current.shelf() is before
-    new = put_image(stored.store, "new", 10)
+    new = put_program(stored.store, "new", 10)
     stored.store.name({f"{REGISTRY}/team/new:v1": new.descriptor})
     assert current.shelf().names.find_tag("team/new", "v1") == new.descriptor
     assert "3 images are served" in logged.text
