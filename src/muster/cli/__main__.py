@@ -24,6 +24,11 @@ from muster.cli.app import muster
 from muster.errors import ExitStatus, ExternalError, Interrupted, MusterError
 
 
+class _Stop(BaseException):
+    """A signal. It comes up anywhere, also where others catch exceptions: logging while it writes a line (all
+    that are an Exception), click while it asks something (KeyboardInterrupt)."""
+
+
 def main() -> NoReturn:
     """The `muster` command."""
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -53,7 +58,7 @@ def run(arguments: list[str]) -> ExitStatus:
         return ExitStatus(result) if isinstance(result, int) else ExitStatus.OK
     except click.ClickException as error:
         return _usage(error)
-    except (KeyboardInterrupt, click.Abort):
+    except (_Stop, KeyboardInterrupt, click.Abort):
         return _failed(Interrupted())
     except MusterError as error:
         return _failed(error)
@@ -96,8 +101,7 @@ def _bug(error: Exception, arguments: list[str]) -> ExitStatus:
 
 
 def _on_interrupt(_signal: int, _frame: FrameType | None) -> None:
-    # No Exception: it comes up anywhere, also where those are caught; logging does so while it writes a line.
-    raise KeyboardInterrupt
+    raise _Stop
 
 
 if __name__ == "__main__":

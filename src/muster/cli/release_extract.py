@@ -89,14 +89,13 @@ def _hash(path: Path) -> str:
 
 
 def _extract(wish: _Wish, access: AccessFlags) -> None:
-    import asyncio
-
+    from muster.cli.loop import run_async
     from muster.files import part_of
 
     # Under another name first: what it hashes to is known at the end.
     part = part_of(wish.to) if wish.sha256 else wish.to
     try:
-        found = asyncio.run(_fetch(wish, access, part))
+        found = run_async(lambda: _fetch(wish, access, part))
         if not wish.sha256:
             return
         if found != wish.sha256:
