@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from muster.cli import log, options
+from muster.cli.store import load_public
 from muster.errors import UserError, cannot
 from muster.frozen import dataclass
 from muster.units import parse_span
@@ -32,6 +33,10 @@ _OPTIONS: Final = (
         help="Who may pull, with bcrypt hashes (`htpasswd -B`).  [default: everybody]",
     ),
     click.option(
+        "--public-key", metavar="FILE", type=click.Path(path_type=Path),
+        help="Whose signature the store must have (PEM); without it nothing is served.",
+    ),
+    click.option(
         "--timeout", metavar="TIME", default="60s", show_default=True,
         help="A client that asks nothing, or takes nothing, for so long is cut off.",
     ),
@@ -46,6 +51,7 @@ class _Wish:
     certificate: Path | None
     key: Path | None
     htpasswd: Path | None
+    public_key: Path | None
     timeout: str
 
 
@@ -54,7 +60,7 @@ def _serve_options(command: F) -> F:
 
     @wraps(command)
     def gathered(*args: Any, **kwargs: Any) -> Any:
-        names = ("listen", "certificate", "key", "htpasswd", "timeout")
+        names = ("listen", "certificate", "key", "htpasswd", "public_key", "timeout")
         return command(*args, wish=_Wish(**{name: kwargs.pop(name) for name in names}), **kwargs)
 
     for option in reversed(_OPTIONS):
@@ -108,7 +114,7 @@ def _serve(place: Path, wish: _Wish, *, as_json: bool) -> None:
     from muster.release.registry.server import Settings, serve
     from muster.release.store.store import open_store
 
-    store = open_store(place)
+    store = open_store(place, public_key=load_public(wish.public_key))
     endpoint = parse_endpoint(wish.listen)
     settings = Settings(
         tls=load_certificate(*pair) if (pair := _pair(wish)) else None,

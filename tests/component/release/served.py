@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.component.release.mounts import call
+
 DEADLINE_S = 60.0
 
 
@@ -133,3 +135,11 @@ def make_papers(folder: Path) -> Papers:
         capture_output=True,
     )
     return papers
+
+
+def make_signing_pair(folder: Path) -> tuple[Path, Path]:
+    """A private key, and the public one of it."""
+    key, public = folder / "sign.key", folder / "sign.pub"
+    call("openssl", "genpkey", "-algorithm", "ed25519", "-out", key)
+    call("openssl", "pkey", "-in", key, "-pubout", "-out", public)
+    return key, public

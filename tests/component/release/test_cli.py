@@ -13,6 +13,7 @@ from muster.release.oci.digest import digest_of
 from muster.release.store.store import Store, open_store
 from tests.component.muster import Result, run
 from tests.component.release.mounts import call
+from tests.component.release.served import make_signing_pair
 from tests.stores import NAME, OTHER, layer_path, make_store, noise, put_image, put_index, take_in
 from tests.unit.release.exchange.sources import docker_files, registry_storage, write_tar
 
@@ -85,9 +86,7 @@ def test_repair(store: Store, tmp_path: Path) -> None:
 
 
 def test_signatures(store: Store, tmp_path: Path) -> None:
-    key, public = tmp_path / "sign.key", tmp_path / "sign.pub"
-    call("openssl", "genpkey", "-algorithm", "ed25519", "-out", key)
-    call("openssl", "pkey", "-in", key, "-pubout", "-out", public)
+    key, public = make_signing_pair(tmp_path)
     unsigned = run("store", "verify", store.root, "--key", public)
     assert unsigned.status == 1
     assert "BAD: it is not signed" in unsigned.out

@@ -18,7 +18,7 @@ import pytest
 from muster.release.oci.digest import digest_of
 from muster.release.oci.manifest import OCI_INDEX, OCI_MANIFEST
 from tests.component.muster import run
-from tests.component.release.served import Served, ask, start_registry
+from tests.component.release.served import Served, ask, make_signing_pair, start_registry
 from tests.stores import REGISTRY, TOOL, Stored, build_stored, put_program, put_referrer
 
 NOWHERE = "sha256:" + "0" * 64
@@ -207,6 +207,24 @@ def test_new_images_need_no_restart(tmp_path: Path) -> None:
         assert served.ask(f"/v2/team/new/blobs/{new.layers[0].digest}").status == 200
         stored.store.forget([TOOL])
         assert served.ask("/v2/team/tool/manifests/v1").status == 404
+
+
+def test_only_what_is_signed_is_served(tmp_path: Path) -> None:
+    stored = build_stored(tmp_path / "store")
+    key, public = make_signing_pair(tmp_path)
+    unsigned = run("registry", "serve", stored.store.root, "--public-key", public)
+    assert (unsigned.status, unsigned.out) == (1, "")
+    assert "is not signed" in unsigned.err
+    assert run("store", "sign", stored.store.root, "--key", key).status == 0
+    with start_registry(stored.store.root, tmp_path, "--public-key", public) as served:
+        assert served.ask("/v2/team/tool/manifests/v1").status == 200
+        new = put_program(stored.store, "new", 10)
+        stored.store.name({f"{REGISTRY}/team/new:v1": new.descriptor})
+        assert served.ask("/v2/team/new/manifests/v1").code == "NAME_UNKNOWN"
+        served.wait_for("what was served before is served still")
+        assert run("store", "sign", stored.store.root, "--key", key).status == 0
+        # Signing changes no index: it is read again because its signature is another.
+        assert served.ask("/v2/team/new/manifests/v1").body == new.data
 
 
 def test_a_damaged_blob_is_named_with_who_needs_it(tmp_path: Path) -> None:

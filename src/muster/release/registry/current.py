@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from muster.errors import MusterError
 from muster.release.registry.shelf import Shelf
+from muster.release.store.seal import SIGNATURE
 from muster.release.store.store import INDEX, Store
 
 _logger: Final = logging.getLogger(__name__)
-Mark = tuple[int, int, int] | None
+Mark = tuple[tuple[int, int, int] | None, ...]
 
 
 class Current:
@@ -51,9 +53,13 @@ class Current:
         return shelf
 
     def _look(self) -> Mark:
-        """What tells one version of the index from another; each is a new file."""
-        try:
-            found = (self._store.root / INDEX).stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_mtime_ns, found.st_size
+        """What tells one version of the index, and of its signature, from another; each is a new file."""
+        return tuple(_mark(self._store.root / name) for name in (INDEX, SIGNATURE))
+
+
+def _mark(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
