@@ -63,10 +63,22 @@ install() {
     inst_libdir_file 'libnss_dns.so*' 'libnss_files.so*'
     inst_simple /etc/ssl/certs/ca-certificates.crt
 
+    # Each run of Ignition takes its time; a stage that the configuration has nothing for is left out.
+    only_if kargs '"kernelArguments":[{]"'
+    only_if disks '"(disks|raid|luks|filesystems)":'
+    only_if mount '"filesystems":'
+
     require nm-initrd.service initrd.target
     require muster-prepare.service initrd.target
     require muster-sysroot.service initrd-root-fs.target
     require muster-hand-over.service initrd.target
+}
+
+# only_if STAGE PATTERN: what the configuration has to hold
+only_if() {
+    local folder=$initdir$systemdsystemunitdir/ignition-$1.service.d
+    mkdir -p "$folder"
+    printf "[Service]\nExecCondition=grep -Eq '%s' /run/ignition.json\n" "$2" >"$folder/muster.conf"
 }
 
 # require UNIT TARGET
