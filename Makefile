@@ -15,7 +15,8 @@ demo: ## Set up, build the machine OS, and boot an example site on a virtual mac
 
 .PHONY: test
 test: setup-dev lint ## Set up and run every check and every test
-	$(RUN)/pytest tests
+	$(RUN)/pytest tests/unit tests/golden tests/component --ignore tests/component/lab -n auto --dist loadfile
+	$(RUN)/pytest tests/component/lab tests/lab
 
 .PHONY: check
 check: setup-dev lint ## Format, lint, types, layers, spelling, unit and golden tests (under a minute)

@@ -54,9 +54,16 @@ def finish(process: subprocess.Popen[str]) -> int:
 def wait_for_work(root: Path, process: subprocess.Popen[str]) -> None:
     """Until some of a blob is on the disk."""
     deadline = time.monotonic() + 60
-    while process.poll() is None and not any(path.stat().st_size > MIB for path in parts(root)):
+    while process.poll() is None and not any(is_larger(path, MIB) for path in parts(root)):
         assert time.monotonic() < deadline
         time.sleep(0.002)
+
+
+def is_larger(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size > size
+    except FileNotFoundError:  # It was finished meanwhile.
+        return False
 
 
 def parts(root: Path) -> list[Path]:

@@ -128,7 +128,7 @@ def test_keys_inside_of_documents_are_told_apart() -> None:
     [
         (token(auth_scheme="agentAuth", exp=1), "c2lnbmF0dXJl"),
         ("$2b$05$abcdefghijklmnopqrstuvwxyz", "abcdefghij"),
-        (KEY, KEY.splitlines()[1]),
+        pytest.param(KEY, KEY.splitlines()[1], id="key"),
         ("[wifi-security]\npsk=hunter2\n", "hunter2"),
         ("API_TOKEN=hunter2\nOTHER=fine\n", "hunter2"),
         ("Environment=DB_PASSWORD=hunter2\n", "hunter2"),

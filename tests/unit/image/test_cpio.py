@@ -74,7 +74,7 @@ def test_concatenated_archives_are_one_and_the_last_wins() -> None:
         (compress(render_archive([])) + b"garbage", "not a cpio"),
         (compress(render_archive([]) + b"garbage"), "garbage behind"),
         (compress(render_archive([]))[:-5], "ends in the middle"),
-        (gzip.compress(render_archive([]))[:-9], "ends in the middle"),
+        (gzip.compress(render_archive([]), mtime=0)[:-9], "ends in the middle"),
         (b"\xfd7zXZ\0 and nonsense", "cannot be unpacked"),
         (b"\x1f\x8b and nonsense", "cannot be unpacked"),
         (b"\x28\xb5\x2f\xfd", "zstd"),
