@@ -91,9 +91,9 @@ def prune_modules(build: Build) -> None:
 
 def _unpack_modules(build: Build, base: Path) -> None:
     """A kernel unpacks xz slowly; what the modules end up in is compressed anyway."""
-    packed = sorted(base.rglob("*.ko.xz"))
+    packed = [f"/{path.relative_to(build.root)}" for path in sorted(base.rglob("*.ko.xz"))]
     if packed:
-        build.call(["xz", "--decompress", "--threads=0", "--", *packed])
+        build.inside("xz", "--decompress", "--threads=0", "--", *packed)
 
 
 def choose_modules(needs: Mapping[str, Iterable[str]], wanted: Iterable[str]) -> set[str]:
