@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import bcrypt
 import pytest
 import yaml
 
@@ -34,7 +33,7 @@ from tests.component.release.payload import (
     make_release,
 )
 from tests.component.release.rough_registry import BASIC, LOGIN
-from tests.component.release.served import Served, make_papers, start_registry
+from tests.component.release.served import Served, make_papers, save_users, start_registry
 
 OVERRIDE = "OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE"
 
@@ -62,9 +61,7 @@ def offered(tmp_path: Path, build_x86: Live) -> Iterator[Offered]:
     store = create_store(tmp_path / "store")
     made = make_release(StoreKeeper(store), Shape(iso=build_x86.path.read_bytes()))
     papers = make_papers(tmp_path / "papers")
-    users = tmp_path / "users"
-    user, _, password = LOGIN.partition(":")
-    users.write_text(f"{user}:{bcrypt.hashpw(password.encode(), bcrypt.gensalt(4)).decode()}\n")
+    users = save_users(tmp_path / "users", LOGIN)
     flags = ("--certificate", papers.certificate, "--key", papers.key, "--htpasswd", users)
     with start_registry(store.root, tmp_path, *flags) as served:
         yield Offered(store, made, served, papers.certificate.read_text())

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import bcrypt
+
 from tests.component.release.mounts import call
 
 DEADLINE_S = 60.0
@@ -143,3 +145,10 @@ def make_signing_pair(folder: Path) -> tuple[Path, Path]:
     call("openssl", "genpkey", "-algorithm", "ed25519", "-out", key)
     call("openssl", "pkey", "-in", key, "-pubout", "-out", public)
     return key, public
+
+
+def save_users(path: Path, login: str, rounds: int = 4) -> Path:
+    """A file as `htpasswd -B` makes it, with one user:password."""
+    user, _, password = login.partition(":")
+    path.write_text(f"{user}:{bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds)).decode()}\n")
+    return path

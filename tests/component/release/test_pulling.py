@@ -16,11 +16,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import bcrypt
 import pytest
 
 from muster.release.oci.digest import digest_of
-from tests.component.release.served import DEADLINE_S, Papers, Served, ask, make_papers, start_registry
+from tests.component.release.served import (
+    DEADLINE_S,
+    Papers,
+    Served,
+    ask,
+    make_papers,
+    save_users,
+    start_registry,
+)
 from tests.stores import REGISTRY, Stored, build_stored, put_program
 
 LOGIN = "ann:correct horse"
@@ -46,9 +53,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
 def secured(stored: Stored, papers: Papers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """With HTTPS, for those with a login."""
     folder = tmp_path_factory.mktemp("log")
-    user, _, password = LOGIN.partition(":")
-    users = folder / "users"
-    users.write_text(f"{user}:{bcrypt.hashpw(password.encode(), bcrypt.gensalt(10)).decode()}\n")
+    users = save_users(folder / "users", LOGIN, rounds=10)
     flags = ("--certificate", papers.certificate, "--key", papers.key, "--htpasswd", users)
     with start_registry(stored.store.root, folder, *flags) as secured:
         yield secured

@@ -4,19 +4,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import json
 import random
-import signal
-import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import bcrypt
 import pytest
 
-from muster.lab.services.registry import Registry, describe_registry
-from muster.lab.services.service import Place, start_service
 from muster.release.at_registry import RegistrySource, RegistryTarget
 from muster.release.copying import copy_image, pull, push
 from muster.release.oci.client import Settings, open_client
@@ -35,8 +30,8 @@ from muster.release.oci.transport import Limits
 from muster.release.oci.trouble import Unreachable
 from muster.release.store.store import Store, create_store
 from muster.toolbox import Toolbox
-from tests.component.release.authority import Authority
-from tests.component.release.rough_registry import BASIC, LOGIN
+from tests.component.release.docker_registry import start_docker_registry
+from tests.component.release.rough_registry import BASIC
 
 LAYERS = [random.Random(number).randbytes(size) for number, size in enumerate((10 << 20, 70_000, 3))]
 
@@ -55,24 +50,11 @@ class Real:
 
 @pytest.fixture
 def real(toolbox: Toolbox, tmp_path: Path) -> Iterator[Real]:
-    authority = Authority(tmp_path)
-    htpasswd = tmp_path / "htpasswd"
-    user, _, password = LOGIN.partition(":")
-    htpasswd.write_text(f"{user}:{bcrypt.hashpw(password.encode(), bcrypt.gensalt(4)).decode()}\n")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    registry = Registry(
-        "127.0.0.1", port, certificate=authority.certificate, key=authority.key, htpasswd=htpasswd
-    )
-    service = describe_registry(registry, program=toolbox.argv("docker-registry"))
-    pid = start_service(service, Place(tmp_path / "services"))
-    host = f"127.0.0.1:{port}"
-    logins = parse_logins(f'{{"auths": {{"{host}": {{"auth": "{BASIC.removeprefix("Basic ")}"}}}}}}')
-    settings = Settings(logins=logins, authorities=(authority.pem,), limits=Limits(5, 20))
-    yield Real(host, settings, tmp_path / "services" / "registry" / "log")
-    os.kill(pid, signal.SIGTERM)
-    os.waitpid(pid, 0)
+    with start_docker_registry(toolbox, tmp_path) as registry:
+        login = {"auth": BASIC.removeprefix("Basic ")}
+        logins = parse_logins(json.dumps({"auths": {registry.host: login}}))
+        settings = Settings(logins=logins, authorities=(registry.authority.pem,), limits=Limits(5, 20))
+        yield Real(registry.host, settings, registry.log)
 
 
 @pytest.fixture

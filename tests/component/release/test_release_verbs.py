@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,16 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import bcrypt
 import pytest
 import yaml
 
-from muster.lab.services.registry import Registry, describe_registry
-from muster.lab.services.service import Place, start_service
 from muster.release.store.store import Store, create_store, open_store
 from muster.toolbox import Toolbox
 from tests.component.muster import Result, run
-from tests.component.release.authority import Authority
+from tests.component.release.docker_registry import start_docker_registry
 from tests.component.release.payload import (
     CONTENT,
     REGISTRY,
@@ -38,7 +34,7 @@ from tests.component.release.payload import (
     make_release,
     pack,
 )
-from tests.component.release.rough_registry import BASIC, LOGIN
+from tests.component.release.rough_registry import BASIC
 from tests.component.release.served import start_registry
 
 TAG = f"{VERSION}-x86_64"
@@ -69,25 +65,12 @@ def made(store: Store) -> Made:
 
 @pytest.fixture
 def target(toolbox: Toolbox, tmp_path: Path) -> Iterator[Target]:
-    authority = Authority(tmp_path)
-    user, _, password = LOGIN.partition(":")
-    users = tmp_path / "htpasswd"
-    users.write_text(f"{user}:{bcrypt.hashpw(password.encode(), bcrypt.gensalt(4)).decode()}\n")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    registry = Registry(
-        "127.0.0.1", port, certificate=authority.certificate, key=authority.key, htpasswd=users
-    )
-    service = describe_registry(registry, program=toolbox.argv("docker-registry"))
-    pid = start_service(service, Place(tmp_path / "services"))
-    secret, bundle = tmp_path / "pull-secret.json", tmp_path / "bundle.pem"
-    login = {"auth": BASIC.removeprefix("Basic ")}
-    secret.write_text(json.dumps({"auths": {f"127.0.0.1:{port}": login}}))
-    bundle.write_text(authority.pem)
-    yield Target(f"127.0.0.1:{port}", ("--pull-secret", str(secret), "--ca-bundle", str(bundle)))
-    os.kill(pid, signal.SIGTERM)
-    os.waitpid(pid, 0)
+    with start_docker_registry(toolbox, tmp_path) as registry:
+        secret, bundle = tmp_path / "pull-secret.json", tmp_path / "bundle.pem"
+        login = {"auth": BASIC.removeprefix("Basic ")}
+        secret.write_text(json.dumps({"auths": {registry.host: login}}))
+        bundle.write_text(registry.authority.pem)
+        yield Target(registry.host, ("--pull-secret", str(secret), "--ca-bundle", str(bundle)))
 
 
 def mirror(*arguments: str | Path, status: int = 0) -> Result:
