@@ -85,8 +85,7 @@ def default_release(architecture: str) -> str:
     from muster.release.build.reading import load_recipe
     from muster.release.build.recipe import find_home
 
-    recipe = load_recipe(find_home())
-    return f"{recipe.image_name('release')}:{recipe.version}-{architecture}"
+    return load_recipe(find_home()).release_name(architecture)
 
 
 def obtain_machine_os(flags: BaseImageFlags, cache: Cache, architecture: str) -> BaseImage:

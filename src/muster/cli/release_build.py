@@ -26,8 +26,9 @@ from muster.release.build.plan import make_plan
 from muster.release.build.reading import find_add_ons, load_recipe
 from muster.release.build.recipe import ARCHITECTURES, find_home
 from muster.release.build.whole import Whole
+from muster.release.look import add_ons_of
 from muster.release.model import total_size
-from muster.release.store.store import create_store
+from muster.release.store.store import LAYOUT, create_store, open_store
 from muster.run import run
 from muster.units import render_clock, render_size
 
@@ -52,7 +53,8 @@ from muster.units import render_clock, render_size
     "add_ons",
     metavar="NAME",
     multiple=True,
-    help="An add-on that comes along, or all of them; may be given several times.",
+    help="An add-on that comes along, `all` or `none`; may be given several times.  [default: what the"
+    " release in the store has]",
 )
 @click.option(
     "--jobs",
@@ -89,12 +91,13 @@ class Wish:
 
     architecture: str
     add_ons: tuple[str, ...] = ()
+    """Nothing for what the release in the store has, `none` for none."""
     jobs: int | None = None
 
 
 def build_release(cache_root: Path, place: Path, wish: Wish) -> Whole:
     """A release in the store at a place; progress is shown while it is made."""
-    recipe = load_recipe(find_home(), wish.add_ons)
+    recipe = load_recipe(find_home(), _choose_add_ons(place, wish))
     go = find_go(recipe.go, cache_root, run)
     if wish.jobs:
         go = replace(go, jobs=wish.jobs)
@@ -102,6 +105,19 @@ def build_release(cache_root: Path, place: Path, wish: Wish) -> Whole:
     store = create_store(place)
     with _steps() as (expect, begin):
         return make_release(plan, Means(cache_root, go, store, tell=log.say, expect=expect, began=begin))
+
+
+def _choose_add_ons(place: Path, wish: Wish) -> tuple[str, ...]:
+    """Who builds again loses nothing: without a word about them, the add-ons stay."""
+    if wish.add_ons:
+        return tuple(id for id in wish.add_ons if id != "none")
+    home = find_home()
+    name = load_recipe(home).release_name(wish.architecture)
+    there = add_ons_of(open_store(place), name) if (place / LAYOUT).exists() else ()
+    kept = tuple(id for id in there if id in find_add_ons(home))
+    if kept:
+        log.say("with the add-ons that the release has: %s; --add-on none leaves them out", ", ".join(kept))
+    return kept
 
 
 def _architecture(given: str | None) -> str:

@@ -80,6 +80,15 @@ def load_release(store: Store, found: Found) -> Release:
     return parse_release(_read_file(store, store.manifest(found.image.digest), found.name), found.name)
 
 
+def add_ons_of(store: Store, name: str) -> tuple[str, ...]:
+    """The add-ons of the release of a name; none when it is not there, or cannot be read."""
+    found = next((each for each in find_releases(store) if each.name == name), None)
+    try:
+        return tuple(each.id for each in load_release(store, found).add_ons) if found else ()
+    except MusterError:
+        return ()
+
+
 def closure(store: Store, release: Release, found: Found) -> Iterator[tuple[str, Descriptor]]:
     """All that belongs to a release, as the name of an image and each of its parts; all has to be there."""
     for name, image in _images(release, found):

@@ -11,7 +11,15 @@ import pytest
 from muster.errors import MediaError, UserError
 from muster.release.build.layers import Entry, write_layer
 from muster.release.difference import Change, compare
-from muster.release.look import Found, choose_release, closure, find_flaws, find_releases, load_release
+from muster.release.look import (
+    Found,
+    add_ons_of,
+    choose_release,
+    closure,
+    find_flaws,
+    find_releases,
+    load_release,
+)
 from muster.release.model import KIND_ANNOTATION
 from muster.release.oci.digest import Digest
 from muster.release.oci.manifest import OCI_CONFIG, Descriptor, render_manifest
@@ -35,6 +43,13 @@ def found(store: Store, tmp_path: Path) -> Found:
 def _folder(place: Path, name: str) -> Path:
     (place / name).mkdir()
     return place / name
+
+
+def test_add_ons_of_a_release(store: Store, found: Found) -> None:
+    assert add_ons_of(store, found.name) == ("gauge",)
+    assert add_ons_of(store, f"{NAME}x") == ()
+    store.blobs.path(store.manifest(found.image.digest).layers[0].digest).write_bytes(b"damaged")
+    assert add_ons_of(store, found.name) == ()
 
 
 def test_a_release_is_found_among_its_images(store: Store, found: Found) -> None:

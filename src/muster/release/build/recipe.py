@@ -116,6 +116,10 @@ class Recipe:
         """Registry and repository of an image."""
         return f"{self.registry}/{self.repository}/{id}"
 
+    def release_name(self, architecture: str) -> str:
+        """What the release for some machines is called, with its tag."""
+        return f"{self.image_name('release')}:{self.version}-{architecture}"
+
 
 def find_home() -> Path:
     """Where the recipe is: in the package, or beside the sources of a clone."""
