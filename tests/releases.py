@@ -118,10 +118,10 @@ def plan_of(recipe: Recipe, architecture: str = "amd64") -> Plan:
 
 
 def make_whole(
-    place: Path, *add_ons: str, content: bytes = b"program", **changes: Any
+    place: Path, *add_ons: str, home: Path | None = None, content: bytes = b"program", **changes: Any
 ) -> tuple[Whole, dict[str, Packed]]:
-    """A release whose programs are a few bytes, and its layers."""
-    home = write_payload(place / "payload")
+    """A release whose programs are a few bytes, and its layers; of the recipe at home, or of a small one."""
+    home = home or write_payload(place / "payload")
     plan = plan_of(replace(load_recipe(home, add_ons), **changes))
     programs, layers = {}, {}
     for wanted in plan.programs:

@@ -19,6 +19,7 @@ from muster.image.iso.records import SECTOR as ISO_SECTOR
 from muster.image.iso.volume import Volume
 from muster.image.overlay import Overlay
 from muster.machine_os.recipe import find_home, load_recipe
+from muster.toolbox import Toolbox
 from tests.component import muster
 from tests.component.live import coreos_installer, run
 
@@ -205,6 +206,18 @@ def test_the_disk_image_has_a_sound_table(machine_os: Path) -> None:
     disk = machine_os / "metal.raw"
     assert b"No problems found" in run("sgdisk", "--verify", disk)
     assert list(partitions(disk)) == ["biosboot", "EFI", "boot", "os", "root"]
+
+
+def test_no_machine_is_born_with_an_identity(machine_os: Path, toolbox: Toolbox) -> None:
+    """What tells one machine from another is made at its first boot, and never by the build."""
+    disk = machine_os / "metal.raw"
+    unsquashfs, offset = toolbox.argv("unsquashfs"), ("-o", str(partitions(disk)["os"]))
+    listed = run(*unsquashfs, *offset, "-l", disk).decode().split()
+    names = {name.removeprefix("squashfs-root/") for name in listed}
+    assert {"etc/ssh", "etc/nvme", "etc/machine-id"} <= names
+    identity = re.compile("etc/(nvme/host(id|nqn)|ssh/ssh_host_.*|iscsi/initiatorname.iscsi)")
+    assert [name for name in names if identity.fullmatch(name)] == []
+    assert run(*unsquashfs, *offset, "-cat", disk, "etc/machine-id") == b""
 
 
 def test_we_know_it_ourselves(live: Path) -> None:

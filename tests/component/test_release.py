@@ -22,6 +22,7 @@ from muster.release.look import choose_release, find_flaws, load_release
 from muster.release.store.store import create_store, open_store
 from muster.run import run as run_program
 from tests.component import muster
+from tests.releases import make_whole, put_whole
 
 
 def _build(place: Path, tools: Path, architecture: str = "amd64") -> Whole:
@@ -137,11 +138,42 @@ def test_what_cannot_be_done_is_told(
 
 
 def test_without_go_it_is_told_how_to_get_it(tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
+    err = _build_without_go(tmp_path)
+    assert "or newer is needed to build a release, and this machine has none" in err
+    assert "bin/setup --os" in err
+    assert not os.path.lexists(tmp_path / "cache/release")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ((), "with the add-ons that the release has: metrics-server"),
+        (("--add-on", "none"), ""),
+        (("--arch", "arm64"), ""),
+    ],
+)
+def test_who_builds_again_keeps_the_add_ons(tmp_path: Path, flags: tuple[str, ...], said: str) -> None:
+    """There is no Go, so that it ends there; what is to be built is told before."""
+    put_whole(create_store(tmp_path / "store"), *make_whole(tmp_path, "metrics-server", home=find_home()))
+    err = _build_without_go(tmp_path, *flags)
+    assert said in err
+    assert ("add-ons" in err) == bool(said)
+
+
+def test_a_release_that_cannot_be_read_is_no_reason_to_forget_in_silence(tmp_path: Path) -> None:
+    store = create_store(tmp_path / "store")
+    put_whole(store, *make_whole(tmp_path, "metrics-server", home=find_home()))
+    found = choose_release(store, "", "amd64")
+    store.blobs.path(store.manifest(found.image.digest).layers[0].digest).write_bytes(b"damaged")
+    assert "it is not known which add-ons the release had" in _build_without_go(tmp_path)
+
+
+def _build_without_go(folder: Path, *flags: str) -> str:
+    (folder / "bin").mkdir()
+    places = ("--store", folder / "store", "--cache-dir", folder / "cache")
     result = muster.run(
-        "release", "build", "--cache-dir", tmp_path / "cache", env={"PATH": str(tmp_path / "bin")}
+        "release", "build", "--arch", "amd64", *places, *flags, env={"PATH": str(folder / "bin")}
     )
     assert result.status == 1
-    assert "or newer is needed to build a release, and this machine has none" in result.err
-    assert "bin/setup --os" in result.err
-    assert not os.path.lexists(tmp_path / "cache/release")
+    assert "this machine has none" in result.err
+    return result.err

@@ -10,6 +10,8 @@ from typing import NoReturn
 
 import pytest
 
+from muster.cli import log
+
 
 @pytest.fixture(autouse=True)
 def forbid_the_outside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,3 +21,9 @@ def forbid_the_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", refuse)
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(time, "sleep", refuse)
+
+
+@pytest.fixture(autouse=True)
+def begin_a_run() -> None:
+    """What an earlier test asked of the messages of its run is not asked of this one's."""
+    log.start([])

@@ -17,7 +17,7 @@ import click
 from muster.cli import log, options
 from muster.cli.pace import Pace
 from muster.cli.release_place import GO_NAMES, find_cache, host_architecture, store_option, store_place
-from muster.errors import UserError
+from muster.errors import MusterError, UserError
 from muster.frozen import dataclass
 from muster.release.build.golang import find_go
 from muster.release.build.layers import zstd_version
@@ -109,11 +109,14 @@ def build_release(cache_root: Path, place: Path, wish: Wish) -> Whole:
 
 def _choose_add_ons(place: Path, wish: Wish) -> tuple[str, ...]:
     """Who builds again loses nothing: without a word about them, the add-ons stay."""
-    if wish.add_ons:
-        return tuple(id for id in wish.add_ons if id != "none")
+    if wish.add_ons or not (place / LAYOUT).exists():
+        return wish.add_ons
     home = find_home()
-    name = load_recipe(home).release_name(wish.architecture)
-    there = add_ons_of(open_store(place), name) if (place / LAYOUT).exists() else ()
+    try:
+        there = add_ons_of(open_store(place), load_recipe(home).release_name(wish.architecture))
+    except MusterError as error:
+        log.warn("%s; so it is not known which add-ons the release had: --add-on names them", error.message)
+        return ()
     kept = tuple(id for id in there if id in find_add_ons(home))
     if kept:
         log.say("with the add-ons that the release has: %s; --add-on none leaves them out", ", ".join(kept))

@@ -81,12 +81,9 @@ def load_release(store: Store, found: Found) -> Release:
 
 
 def add_ons_of(store: Store, name: str) -> tuple[str, ...]:
-    """The add-ons of the release of a name; none when it is not there, or cannot be read."""
+    """The add-ons of the release of a name; none when it is not there."""
     found = next((each for each in find_releases(store) if each.name == name), None)
-    try:
-        return tuple(each.id for each in load_release(store, found).add_ons) if found else ()
-    except MusterError:
-        return ()
+    return tuple(each.id for each in load_release(store, found).add_ons) if found else ()
 
 
 def closure(store: Store, release: Release, found: Found) -> Iterator[tuple[str, Descriptor]]:

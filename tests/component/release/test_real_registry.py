@@ -57,11 +57,6 @@ def real(toolbox: Toolbox, tmp_path: Path) -> Iterator[Real]:
         yield Real(registry.host, settings, registry.log)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return create_store(tmp_path / "store")
-
-
 def fill(store: Store) -> Manifest:
     """An index of two images that share a layer."""
     config = Descriptor(OCI_CONFIG, store.blobs.put(b'{"architecture": "amd64", "os": "linux"}'), 40)

@@ -54,11 +54,6 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return create_store(tmp_path / "store")
-
-
-@pytest.fixture
 def made(store: Store) -> Made:
     return make_release(StoreKeeper(store))
 

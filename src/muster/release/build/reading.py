@@ -86,12 +86,15 @@ def _choose(home: Path, wanted: Iterable[str]) -> tuple[str, ...]:
     there = find_add_ons(home)
     chosen: set[str] = set()
     waiting = list(wanted)
+    if waiting == ["none"]:
+        return ()
     while waiting:
         id = waiting.pop()
         if id == "all":
             waiting.extend(there)
         elif id not in there:
-            raise UserError(f"there is no add-on {id!r}", hint=f"choose among: {', '.join(('all', *there))}")
+            hint = f"choose among: {', '.join((*there, 'all'))}; or none"
+            raise UserError(f"there is no add-on {id!r}", hint=hint)
         elif id not in chosen:
             chosen.add(id)
             waiting.extend(_load(home / "add-ons" / id / "add-on.toml").texts("dependencies"))

@@ -39,7 +39,14 @@ def test_an_add_on_brings_its_parts(tmp_path: Path, wanted: str) -> None:
 def test_an_add_on_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no add-on 'gouge'") as caught:
         load_recipe(write_payload(tmp_path), ["gouge"])
-    assert "all, gauge" in caught.value.hint
+    assert "gauge, all; or none" in caught.value.hint
+
+
+def test_none_is_a_word_of_its_own(tmp_path: Path) -> None:
+    home = write_payload(tmp_path)
+    assert load_recipe(home, ["none"]).extras == ()
+    with pytest.raises(UserError, match="no add-on 'none'"):
+        load_recipe(home, ["gauge", "none"])
 
 
 def test_what_an_add_on_depends_on_comes_along(tmp_path: Path) -> None:
