@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The heart of the service: one decision at a time, about one realm, in memory.
+
+    change, answer = engine.change(realm, lambda draft: register_host(draft, …))
+    store.commit([change])      # whoever asked is answered after this
+
+It does no I/O, has no clock of its own and is the same in the server, in a simulation and in tests. A change that
+could not be committed is forgotten by loading its realm again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+
+from muster.errors import MusterError
+from muster.service.realm import Draft, Key, Realm
+from muster.service.state import Cluster, Host, InfraEnv, Kind, kind_of
+from muster.service.store.port import Change
+
+T = TypeVar("T")
+SILENCE: Final = timedelta(minutes=3)
+"""A host that asks for nothing for so long is taken for lost."""
+BOOTSTRAP_SILENCE: Final = timedelta(minutes=5)
+
+
+class NotFoundError(MusterError):
+    """There is no such thing."""
+
+
+class Engine:
+    """All realms, whom they hold, when what of them is due, and when each host was last heard."""
+
+    def __init__(self, react: Callable[[Draft], None]) -> None:
+        self._react = react
+        self.realms: dict[str, Realm] = {}
+        self._where: dict[Key, str] = {}
+        self._members: dict[str, set[str]] = {}
+        """The hosts of each infra-env, wherever they are bound."""
+        self._timers: list[tuple[datetime, str, Kind, str]] = []
+        self.heard: dict[str, datetime] = {}
+        """When each host last asked for instructions. Not worth a write: after a start all count as heard."""
+
+    def load(self, realms: Iterable[Realm], now: datetime) -> None:
+        """Take over realms as a store has them, in place of what is known of them."""
+        for realm in realms:
+            self.forget(realm.id)
+            self.realms[realm.id] = realm
+            for subject in realm.subjects():
+                self._take_note(realm.id, subject, now)
+
+    def forget(self, id: str) -> None:
+        """A realm is not known any more."""
+        realm = self.realms.pop(id, None)
+        for subject in () if realm is None else realm.subjects():
+            self._lose(id, kind_of(subject), subject.id)
+
+    def _lose(self, realm: str, kind: Kind, id: str) -> None:
+        """Something is no more, unless it has moved elsewhere by now."""
+        if self._where.get((kind, id)) != realm:
+            return
+        del self._where[kind, id]
+        if kind == "host":
+            self.heard.pop(id, None)
+            for members in self._members.values():
+                members.discard(id)
+
+    def _take_note(self, realm: str, subject: Cluster | Host | InfraEnv, now: datetime) -> None:
+        kind: Kind = "infra-env"
+        if isinstance(subject, Host):
+            kind = "host"
+            self._members.setdefault(subject.infra_env_id, set()).add(subject.id)
+            if subject.id not in self.heard:
+                self.heard[subject.id] = now
+                heapq.heappush(self._timers, (now + SILENCE, realm, kind, subject.id))
+        elif isinstance(subject, Cluster):
+            kind = "cluster"
+        self._where[kind, subject.id] = realm
+        waiting = None if isinstance(subject, InfraEnv) else subject.waiting
+        if waiting is not None and waiting.until is not None:
+            heapq.heappush(self._timers, (waiting.until, realm, kind, subject.id))
+
+    # Looking
+
+    def realm_of(self, kind: Kind, id: str) -> Realm:
+        """The realm that holds something."""
+        place = self._where.get((kind, id))
+        if place is None:
+            raise NotFoundError(f"{kind} {id} is not there", hint="list what is there")
+        return self.realms[place]
+
+    def cluster(self, id: str) -> Cluster:
+        """A cluster."""
+        found = self.realm_of("cluster", id).cluster
+        assert found is not None
+        return found
+
+    def infra_env(self, id: str) -> InfraEnv:
+        """An infra-env."""
+        found = self.realm_of("infra-env", id).infra_env
+        assert found is not None
+        return found
+
+    def host(self, id: str, infra_env_id: str = "") -> Host:
+        """A host; if it is of the infra-env that is named."""
+        found = self.realm_of("host", id).hosts[id]
+        if infra_env_id and found.infra_env_id != infra_env_id:
+            raise NotFoundError(f"host {id} is not in infra-env {infra_env_id}", hint="list its hosts")
+        return found
+
+    def clusters(self) -> list[Cluster]:
+        """All clusters, the oldest first."""
+        found = (realm.cluster for realm in self.realms.values())
+        return sorted((each for each in found if each), key=lambda each: (each.created_at, each.id))
+
+    def infra_envs(self) -> list[InfraEnv]:
+        """All infra-envs, the oldest first."""
+        found = (realm.infra_env for realm in self.realms.values())
+        return sorted((each for each in found if each), key=lambda each: (each.created_at, each.id))
+
+    def hosts_of(self, infra_env_id: str) -> list[Host]:
+        """The hosts of an infra-env, bound to a cluster or not."""
+        found = (self.host(id) for id in self._members.get(infra_env_id, ()))
+        return sorted(found, key=lambda host: (host.created_at, host.id))
+
+    # Changing
+
+    def create(self, id: str) -> Realm:
+        """A realm that holds nothing yet."""
+        return self.realms.setdefault(id, Realm(id))
+
+    def change(
+        self, realm: Realm, decide: Callable[[Draft], T], now: datetime, request_id: str = ""
+    ) -> tuple[Change | None, T]:
+        """Decide, react, and take over the outcome; nothing changed, no change."""
+        draft = Draft(realm, now, request_id)
+        answer = decide(draft)
+        return self._accept(draft), answer
+
+    def move(
+        self, start: Realm, end: Realm, decide: Callable[[Draft, Draft], T], now: datetime
+    ) -> tuple[list[Change], T]:
+        """A decision about two realms at once: a host goes from one to the other."""
+        first, second = Draft(start, now), Draft(end, now)
+        answer = decide(first, second)
+        self._react(first)
+        self._react(second)
+        changes = [self._accept(first, reacted=True), self._accept(second, reacted=True)]
+        return [each for each in changes if each is not None], answer
+
+    def _accept(self, draft: Draft, *, reacted: bool = False) -> Change | None:
+        if not reacted:
+            self._react(draft)
+        if not draft.events and not draft.documents:
+            return None
+        draft.apply()
+        realm = draft.realm
+        realm.version += 1
+        rows = draft.touched()
+        for (kind, id), subject in rows.items():
+            if subject is not None:
+                self._take_note(realm.id, subject, draft.now)
+            else:
+                self._lose(realm.id, kind, id)
+        return Change(realm.id, realm.version, tuple(draft.events), rows, draft.documents)
+
+    # Time
+
+    def next_due(self) -> datetime | None:
+        """When something is due next."""
+        return self._timers[0][0] if self._timers else None
+
+    def due(self, now: datetime) -> list[tuple[Realm, Kind, str]]:
+        """What is due: each is looked at once, and waits again if its time has not come after all."""
+        found: dict[tuple[str, Kind, str], None] = {}
+        while self._timers and self._timers[0][0] <= now:
+            _, place, kind, id = heapq.heappop(self._timers)
+            if self._where.get((kind, id)) != place:
+                continue
+            if kind == "host":
+                self._watch(place, id, now)
+            found[place, kind, id] = None
+        return [(self.realms[place], kind, id) for place, kind, id in found]
+
+    def _watch(self, place: str, id: str, now: datetime) -> None:
+        silent_at = self.heard[id] + self.patience(self.realms[place].hosts[id])
+        heapq.heappush(self._timers, (silent_at if silent_at > now else now + SILENCE, place, "host", id))
+
+    def patience(self, host: Host) -> timedelta:
+        """How long a host may be silent."""
+        return BOOTSTRAP_SILENCE if host.bootstrap else SILENCE
+
+    def is_silent(self, host: Host, now: datetime) -> bool:
+        """Whether a host was not heard of for too long."""
+        return now - self.heard.get(host.id, now) >= self.patience(host)
