@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of operations holds together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from muster.service.api.table import ROUTES
+from muster.service.api.table.ours import OURS
+from muster.service.api.table.route import ANYONE, PREFIX, Route
+from muster.service.auth.personas import Persona
+
+FOREIGN = [route for route in ROUTES if route not in OURS]
+
+
+def test_every_operation_of_the_interface_is_there() -> None:
+    assert len(FOREIGN) == 81
+    assert all(route.path.startswith(f"{PREFIX}/v2/") for route in FOREIGN)
+
+
+def test_no_two_routes_are_called_alike() -> None:
+    assert max(Counter((route.method, route.path) for route in ROUTES).values()) == 1
+    assert max(Counter(route.operation_id.lower() for route in ROUTES).values()) == 1
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation_id)
+def test_route(route: Route) -> None:
+    assert re.fullmatch(r"(/[a-z0-9.-]+|/\{[a-z_]+\})+", route.path)
+    assert re.fullmatch(r"[A-Z][^.]*[^.]\.", route.summary), "one plain sentence"
+    assert route.ok_status in (200, 201, 202, 204)
+    assert route.who
+    assert route.who == ANYONE or Persona.ANYONE not in route.who
+
+
+def test_only_our_own_operations_are_open_to_anyone() -> None:
+    assert {route.operation_id for route in ROUTES if route.who == ANYONE} == {
+        "v2GetLogin",
+        "v2Login",
+        "v2Logout",
+        "health",
+        "ready",
+        "openapi",
+    }
+
+
+def test_watchers_and_images_only_read() -> None:
+    for route in ROUTES:
+        if route.who & {Persona.WATCHER, Persona.IMAGE}:
+            assert route.method == "GET"
