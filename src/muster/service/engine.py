@@ -4,8 +4,8 @@
     change, answer = engine.change(realm, lambda draft: register_host(draft, …))
     store.commit([change])      # whoever asked is answered after this
 
-It does no I/O, has no clock of its own and is the same in the server, in a simulation and in tests. A change that
-could not be committed is forgotten by loading its realm again.
+It does no I/O, has no clock of its own and is the same in the server, in a simulation and in tests. What could
+not be committed is forgotten by loading its realm again.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
-from muster.errors import MusterError
 from muster.service.realm import Draft, Key, Realm
+from muster.service.refusals import NotFound
 from muster.service.state import Cluster, Host, InfraEnv, Kind, kind_of
 from muster.service.store.port import Change
 
@@ -24,10 +24,6 @@ T = TypeVar("T")
 SILENCE: Final = timedelta(minutes=3)
 """A host that asks for nothing for so long is taken for lost."""
 BOOTSTRAP_SILENCE: Final = timedelta(minutes=5)
-
-
-class NotFoundError(MusterError):
-    """There is no such thing."""
 
 
 class Engine:
@@ -88,7 +84,7 @@ class Engine:
         """The realm that holds something."""
         place = self._where.get((kind, id))
         if place is None:
-            raise NotFoundError(f"{kind} {id} is not there", hint="list what is there")
+            raise NotFound(f"{kind} {id} is not there", hint="list what is there")
         return self.realms[place]
 
     def cluster(self, id: str) -> Cluster:
@@ -107,7 +103,7 @@ class Engine:
         """A host; if it is of the infra-env that is named."""
         found = self.realm_of("host", id).hosts[id]
         if infra_env_id and found.infra_env_id != infra_env_id:
-            raise NotFoundError(f"host {id} is not in infra-env {infra_env_id}", hint="list its hosts")
+            raise NotFound(f"host {id} is not in infra-env {infra_env_id}", hint="list its hosts")
         return found
 
     def clusters(self) -> list[Cluster]:

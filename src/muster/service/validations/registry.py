@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a validation is declared, what it sees, and how it answers.
 
-    @on_host("has-min-cpu-cores", "hardware", Reads(host={"inventory"}, cluster={"openshift_version"}), pool=True)
+    @on_host("has-min-cpu-cores", "hardware", Reads(host={"inventory"}, cluster={"platform"}), pool=True)
     def has_min_cpu_cores(see: HostView) -> Answer:
         ...
         return failed(count=2, wanted=4)
 
-The fields that it names are all that it may look at: it is asked again when one of them changes, and only then.
+The fields that it names are all that it may look at: it is asked again when one of them changes, only then.
 The sentences are in texts.toml, under its id: one message for each answer, why it matters, and what to do.
 """
 

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters: made, changed, ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from muster.model.wire.cluster import (
+    ApiVip,
+    ClusterCreateParams,
+    ClusterNetwork,
+    DisconnectedClusterCreateParams,
+    IgnoredValidations,
+    ImportClusterParams,
+    IngressVip,
+    MachineNetwork,
+    Platform,
+    ServiceNetwork,
+    V2ClusterUpdateParams,
+)
+from muster.model.wire.operators import MonitoredOperator
+from muster.service.decisions import checks
+from muster.service.realm import Draft
+from muster.service.refusals import BadRequest, StateConflict
+from muster.service.state import Cluster
+from muster.service.validations.registry import CLUSTER, HOST
+
+Seal: TypeAlias = Callable[[str, str, str], str]
+"""Hides a secret: whose it is, which field, and the secret."""
+
+CHANGEABLE: Final = frozenset({"insufficient", "ready", "pending-for-input", "adding-hosts"})
+_CHECKS: Final[Mapping[str, Callable[[str, str], str]]] = {
+    "name": checks.name,
+    "base_dns_domain": checks.domain,
+    "http_proxy": checks.proxy,
+    "https_proxy": checks.proxy,
+    "no_proxy": checks.text,
+    "additional_ntp_source": checks.ntp,
+    "ntp_sources": checks.ntp,
+    "ssh_public_key": checks.text,
+    "tags": checks.text,
+    "api_vip_dns_name": checks.domain,
+}
+_PLAIN: Final = frozenset(
+    {
+        *("openshift_version", "ocp_release_image", "cpu_architecture", "vip_dhcp_allocation"),
+        *("hyperthreading", "network_type", "schedulable_masters", "disk_encryption"),
+        *("ignition_endpoint", "load_balancer"),
+    }
+)
+_Params: TypeAlias = ClusterCreateParams | V2ClusterUpdateParams
+_CONSOLE: Final = MonitoredOperator(name="console", operator_type="builtin", timeout_seconds=3600)
+
+
+def register_cluster(draft: Draft, id: str, params: ClusterCreateParams, seal: Seal) -> Cluster:
+    """A new cluster, with the networks that most have when nothing else is said."""
+    values = _read(params, id, seal)
+    values.setdefault(
+        "cluster_networks", (ClusterNetwork(cluster_id=id, cidr="10.128.0.0/14", host_prefix=23),)
+    )
+    values.setdefault("service_networks", (ServiceNetwork(cluster_id=id, cidr="172.30.0.0/16"),))
+    count = values.setdefault("control_plane_count", 3)
+    if count == 1:
+        values.setdefault("platform", Platform(type="none"))
+        values["user_managed_networking"] = True
+    _check_shape(count, values)
+    cluster = _new(draft, id, "insufficient", **values)
+    draft.add(cluster)
+    draft.tell(
+        cluster,
+        "cluster_registration_succeeded",
+        f"Registered cluster {cluster.name}",
+    )
+    return cluster
+
+
+def _new(draft: Draft, id: str, status: str, **values: Any) -> Cluster:
+    now = draft.now
+    return Cluster(
+        id=id,
+        status=status,
+        status_updated_at=now,
+        created_at=now,
+        updated_at=now,
+        monitored_operators=(msgspec.structs.replace(_CONSOLE, cluster_id=id),),
+        **values,
+    )
+
+
+def import_cluster(draft: Draft, id: str, params: ImportClusterParams) -> Cluster:
+    """A cluster that exists already, and gets more hosts."""
+    cluster = _new(
+        draft,
+        id,
+        "adding-hosts",
+        kind="AddHostsCluster",
+        name=checks.name("name", params.name),
+        api_vip_dns_name=checks.domain("api_vip_dnsname", params.api_vip_dnsname),
+        openshift_cluster_id=params.openshift_cluster_id,
+        openshift_version=params.openshift_version or "",
+        imported=True,
+    )
+    draft.add(cluster)
+    draft.tell(
+        cluster, "cluster_registration_succeeded", f"Registered cluster {cluster.name} to add hosts to"
+    )
+    return cluster
+
+
+def register_disconnected(draft: Draft, id: str, params: DisconnectedClusterCreateParams) -> Cluster:
+    """A cluster that is installed out of our sight: only its media are made here."""
+    cluster = _new(
+        draft,
+        id,
+        "unmonitored",
+        kind="DisconnectedCluster",
+        name=checks.name("name", params.name),
+        openshift_version=params.openshift_version,
+    )
+    draft.add(cluster)
+    draft.tell(cluster, "cluster_registration_succeeded", f"Registered disconnected cluster {cluster.name}")
+    return cluster
+
+
+def update_cluster(draft: Draft, params: V2ClusterUpdateParams, seal: Seal) -> Cluster:
+    """Other values for a cluster that is not being installed."""
+    cluster = draft.cluster
+    if cluster.status not in CHANGEABLE:
+        raise StateConflict(
+            f"cluster {cluster.name} is {cluster.status} and cannot be changed",
+            hint="reset it first, or wait until it is installed",
+        )
+    values = _read(params, cluster.id, seal)
+    if "machine_networks" in values:
+        values["machine_networks_reason"] = ""
+    _check_shape(values.get("control_plane_count", cluster.control_plane_count), values)
+    draft.change(cluster, **values, updated_at=draft.now)
+    return draft.cluster
+
+
+def deregister_cluster(draft: Draft) -> None:
+    """A cluster is gone, and its hosts with it; nobody installs them any more."""
+    cluster = draft.cluster
+    for host in list(draft.hosts.values()):
+        draft.remove(host)
+    draft.tell(cluster, "cluster_deregister_succeeded", f"Deregistered cluster {cluster.name}")
+    draft.remove(cluster)
+
+
+def ignore_validations(draft: Draft, wanted: IgnoredValidations) -> None:
+    """Which validations may fail; some may not."""
+    host = _ignored("host-validation-ids", wanted.host_validation_ids, HOST)
+    cluster = _ignored("cluster-validation-ids", wanted.cluster_validation_ids, CLUSTER)
+    draft.change(draft.cluster, ignored_host_validations=host, ignored_cluster_validations=cluster)
+
+
+def _ignored(field: str, ids: tuple[str, ...] | str | None, known: Mapping[str, Any]) -> tuple[str, ...]:
+    wanted = tuple(msgspec.json.decode(ids)) if isinstance(ids, str) and ids else tuple(ids or ())
+    if "all" in wanted:
+        return ("all",)
+    for id in wanted:
+        if id in known and not known[id].ignorable:
+            raise checks.refuse(field, f"{id} cannot be ignored", "leave it out")
+    return wanted
+
+
+def _read(params: _Params, id: str, seal: Seal) -> dict[str, Any]:
+    """The fields that the parameters give, as the state has them."""
+    given = {name: value for name, value in msgspec.structs.asdict(params).items() if value is not None}
+    values: dict[str, Any] = {name: value for name, value in given.items() if name in _PLAIN}
+    for name, check in _CHECKS.items():
+        if name in given:
+            values[name] = check(name, given[name]) if given[name] else ""
+    if given.get("pull_secret"):
+        values["pull_secret"] = seal(
+            id, "pull_secret", checks.pull_secret("pull_secret", given["pull_secret"])
+        )
+    values.update(_read_networks(given, id))
+    values.update(_read_shape(given))
+    return values
+
+
+def _read_networks(given: Mapping[str, Any], id: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "cluster_networks" in given or "cluster_network_cidr" in given:
+        single = ClusterNetwork(
+            cidr=given.get("cluster_network_cidr"), host_prefix=given.get("cluster_network_host_prefix", 23)
+        )
+        found["cluster_networks"] = _networks(
+            "cluster_networks", given.get("cluster_networks", (single,)), id
+        )
+    for name, one, kind in (
+        ("service_networks", "service_network_cidr", ServiceNetwork),
+        ("machine_networks", "machine_network_cidr", MachineNetwork),
+    ):
+        if name in given or given.get(one):
+            found[name] = _networks(name, given.get(name) or (kind(cidr=given.get(one)),), id)
+    for name, vip in (("api_vips", ApiVip), ("ingress_vips", IngressVip)):
+        if name in given:
+            found[name] = tuple(
+                vip(
+                    cluster_id=id,
+                    ip=checks.ip(f"{name}[{number}].ip", each.ip or ""),
+                    verification="unverified",
+                )
+                for number, each in enumerate(given[name])
+                if each.ip
+            )
+    return found
+
+
+def _networks(field: str, networks: tuple[Any, ...], id: str) -> tuple[Any, ...]:
+    return tuple(
+        msgspec.structs.replace(
+            each, cluster_id=id, cidr=checks.cidr(f"{field}[{number}].cidr", each.cidr or "")
+        )
+        for number, each in enumerate(networks)
+    )
+
+
+def _read_shape(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Older and newer ways to say how many there are and who manages the network; the newer one wins."""
+    found: dict[str, Any] = {}
+    if "high_availability_mode" in given:
+        found["control_plane_count"] = 1 if given["high_availability_mode"] == "None" else 3
+    if "control_plane_count" in given:
+        found["control_plane_count"] = given["control_plane_count"]
+    if "user_managed_networking" in given:
+        managed = given["user_managed_networking"]
+        found["user_managed_networking"] = managed
+        found["platform"] = Platform(type="none" if managed else "baremetal")
+    if "platform" in given:
+        found["platform"] = given["platform"]
+        found["user_managed_networking"] = given["platform"].type in ("none", "external")
+    return found
+
+
+def _check_shape(count: int, values: Mapping[str, Any]) -> None:
+    if not 1 <= count <= 5:
+        raise BadRequest(f"control_plane_count: {count} is not between 1 and 5", hint="use 1, 3 or 5")
+    platform = values.get("platform")
+    if count == 1 and platform is not None and platform.type == "baremetal":
+        raise BadRequest(
+            "platform: a single node has no VIPs, which baremetal needs", hint="use the platform none"
+        )

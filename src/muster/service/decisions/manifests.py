@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Manifests that users add to a cluster."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import Final, Literal, TypeAlias
+
+import yaml
+
+from muster.model.wire.files import CreateManifestParams, Manifest, UpdateManifestParams
+from muster.service.decisions import checks
+from muster.service.realm import Draft
+from muster.service.refusals import NotFound, StateConflict
+
+MAX_BYTES: Final = 1 << 20
+Folder: TypeAlias = Literal["manifests", "openshift"]
+_NAME: Final = re.compile(r"[^/\s]*\.(?:json|ya?ml(?:\.patch_?[a-zA-Z0-9_]*)?)")
+_LOCKED: Final = frozenset({"preparing-for-installation", "installing", "finalizing", "installed"})
+
+
+def create_manifest(draft: Draft, params: CreateManifestParams) -> Manifest:
+    """Add a manifest, or put another in its place."""
+    return _put(draft, params.folder or "manifests", params.file_name, params.content)
+
+
+def update_manifest(draft: Draft, params: UpdateManifestParams) -> Manifest:
+    """Other content, another name or another folder; what is not said stays."""
+    old_folder = params.folder
+    key = _key(draft, old_folder, params.file_name)
+    folder, name = params.updated_folder or old_folder, params.updated_file_name or params.file_name
+    content = params.updated_content
+    if content is None:
+        raise checks.refuse("updated_content", "it is not given", "send the whole manifest")
+    made = _put(draft, folder, name, content)
+    if (folder, name) != (old_folder, params.file_name):
+        _drop(draft, key)
+    return made
+
+
+def delete_manifest(draft: Draft, folder: str, name: str) -> None:
+    """Take a manifest away."""
+    _check_open(draft)
+    _drop(draft, _key(draft, folder, name))
+
+
+def document_name(key: str) -> str:
+    """Under which name the content of a manifest is kept."""
+    return f"manifest/{key}"
+
+
+def _put(draft: Draft, folder: Folder, name: str, content: str) -> Manifest:
+    _check_open(draft)
+    if not _NAME.fullmatch(name):
+        raise checks.refuse(
+            "file_name", f"{name!r} is no name of a manifest", "end it with .yaml, .yml or .json"
+        )
+    body = _decode(content)
+    _check_yaml(name, body)
+    key = f"{folder}/{name}"
+    cluster = draft.cluster
+    if key not in cluster.manifests:
+        draft.change(cluster, manifests=tuple(sorted({*cluster.manifests, key})))
+    draft.documents[cluster.id, document_name(key)] = body
+    draft.tell(cluster, "cluster_manifest_created", f"Manifest {key} was stored", manifest=key)
+    return Manifest(folder=folder, file_name=name, manifest_source="user")
+
+
+def _drop(draft: Draft, key: str) -> None:
+    cluster = draft.cluster
+    draft.change(cluster, manifests=tuple(each for each in cluster.manifests if each != key))
+    draft.documents[cluster.id, document_name(key)] = None
+    draft.tell(cluster, "cluster_manifest_deleted", f"Manifest {key} was removed", manifest=key)
+
+
+def _key(draft: Draft, folder: str, name: str) -> str:
+    key = f"{folder or 'manifests'}/{name}"
+    if key not in draft.cluster.manifests:
+        raise NotFound(f"cluster {draft.cluster.name} has no manifest {key}", hint="list its manifests")
+    return key
+
+
+def _check_open(draft: Draft) -> None:
+    cluster = draft.cluster
+    if cluster.status in _LOCKED:
+        raise StateConflict(
+            f"cluster {cluster.name} is {cluster.status}: its manifests are fixed",
+            hint="cancel the installation first",
+        )
+
+
+def _decode(content: str) -> bytes:
+    try:
+        body = base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise checks.refuse("content", "it is not base64", "encode the file with base64 -w0") from None
+    if len(body) > MAX_BYTES:
+        raise checks.refuse("content", f"it has {len(body)} bytes", f"at most {MAX_BYTES} are taken")
+    if not body.strip():
+        raise checks.refuse("content", "it is empty", "send a manifest")
+    return body
+
+
+def _check_yaml(name: str, body: bytes) -> None:
+    """JSON is YAML; a patch is a list of operations."""
+    try:
+        documents = [each for each in yaml.load_all(body, yaml.CSafeLoader) if each is not None]
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}" if mark else ""
+        raise checks.refuse("content", f"{name} is not YAML{where}") from None
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        raise checks.refuse("content", f"{name} is not YAML") from None
+    wanted: type = list if ".patch" in name else dict
+    if not all(isinstance(each, wanted) for each in documents):
+        raise checks.refuse("content", f"{name} holds no {'patch' if wanted is list else 'object'}")
