@@ -33,7 +33,7 @@ from muster.model.wire.reports import (
     ApiVipConnectivityResponse,
     ContainerImageAvailability,
     DiskSpeed,
-    DomainResolutionResponseResolutions,
+    DomainResolution,
     FreeNetworkAddresses,
     NtpSource,
     TangConnectivityResponse,
@@ -129,7 +129,7 @@ class Host(State, frozen=True, kw_only=True):
     """How far its clock is ahead of ours, rounded."""
     free_addresses: tuple[FreeNetworkAddresses, ...] | None = None
     verified_vips: tuple[VerifiedVip, ...] | None = None
-    resolutions: tuple[DomainResolutionResponseResolutions, ...] | None = None
+    resolutions: tuple[DomainResolution, ...] | None = None
     disk_speeds: dict[str, DiskSpeed] = msgspec.field(default_factory=dict)
     images: tuple[ContainerImageAvailability, ...] = ()
     api_vip_connectivity: ApiVipConnectivityResponse | None = None

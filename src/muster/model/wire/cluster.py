@@ -4,36 +4,50 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, field
 
-from muster.model.wire.enums import FinalizingStage, ImageType, LogsState, PlatformType, VipVerification
+from muster.model.wire.enums import (
+    ClusterStatus,
+    FinalizingStage,
+    ImageType,
+    LogsState,
+    NetworkType,
+    NodeRoles,
+    PlatformType,
+    ReleaseArchitecture,
+    VipVerification,
+)
 from muster.model.wire.host import Host
 from muster.model.wire.operators import BundleCreateParams, MonitoredOperator, OperatorCreateParams
-from muster.model.wire.struct import Wire
+from muster.model.wire.struct import JsonList, PullSecret, PullSecretSet, Servers, Tags, Wire, about
+
+First: TypeAlias = Annotated[str | None, about("The first network of its kind; kept for older clients.")]
+Only: TypeAlias = Annotated[str | None, about("Older way to give one network of its kind.")]
+Prefix: TypeAlias = Annotated[int, Meta(le=128, ge=1), about("Length of the prefix that each host gets.")]
 
 
-class ApiVip(Wire):
-    """TODO"""
+class ApiVip(Wire, frozen=True, kw_only=True):
+    """An address under which the cluster's API is reached."""
 
     cluster_id: str | None = None
     ip: str | None = None
     verification: VipVerification | None = None
 
 
-class ClusterNetwork(Wire):
-    """TODO"""
+class ClusterNetwork(Wire, frozen=True, kw_only=True):
+    """A range that pods get their addresses from."""
 
     cluster_id: str | None = None
     cidr: str | None = None
-    host_prefix: Annotated[int, Meta(le=128, ge=1)] | None = None
+    host_prefix: Prefix | None = None
 
 
-class ClusterProgressInfo(Wire):
-    """TODO"""
+class ClusterProgressInfo(Wire, frozen=True, kw_only=True):
+    """How far the installation of a cluster is."""
 
-    total_percentage: int | None = None
+    total_percentage: Annotated[int | None, about("0 to 100.")] = None
     preparing_for_installation_stage_percentage: int | None = None
     installing_stage_percentage: int | None = None
     finalizing_stage_percentage: int | None = None
@@ -42,43 +56,30 @@ class ClusterProgressInfo(Wire):
     finalizing_stage_timed_out: bool | None = None
 
 
-class DiskEncryption(Wire):
-    """TODO"""
+class DiskEncryption(Wire, frozen=True, kw_only=True):
+    """Whether and how the disks of hosts are encrypted."""
 
-    enable_on: (
-        Literal[
-            "none",
-            "masters",
-            "arbiters",
-            "workers",
-            "masters,arbiters",
-            "masters,workers",
-            "arbiters,workers",
-            "masters,arbiters,workers",
-            "all",
-        ]
-        | None
-    ) = None
+    enable_on: NodeRoles | None = None
     mode: Literal["tpmv2", "tang"] | None = None
-    tang_servers: str | None = None
+    tang_servers: Annotated[str | None, about("JSON in a string: addresses and thumbprints.")] = None
 
 
-class HostNetwork(Wire):
-    """TODO"""
+class HostNetwork(Wire, frozen=True, kw_only=True):
+    """A subnet, and the hosts that have an address in it."""
 
     cidr: str | None = None
     host_ids: tuple[str, ...] | None = None
 
 
-class IgnitionEndpoint(Wire):
-    """TODO"""
+class IgnitionEndpoint(Wire, frozen=True, kw_only=True):
+    """Where hosts that join later fetch their Ignition."""
 
     url: str | None = None
     ca_certificate: str | None = None
 
 
-class ImageInfo(Wire):
-    """TODO"""
+class ImageInfo(Wire, frozen=True, kw_only=True):
+    """The discovery image of a cluster; kept for older clients, an infra-env tells more."""
 
     ssh_public_key: str | None = None
     size_bytes: Annotated[int, Meta(ge=0)] | None = None
@@ -90,156 +91,148 @@ class ImageInfo(Wire):
     type: ImageType | None = None
 
 
-class IngressVip(Wire):
-    """TODO"""
+class IngressVip(Wire, frozen=True, kw_only=True):
+    """An address under which the cluster's applications are reached."""
 
     cluster_id: str | None = None
     ip: str | None = None
     verification: VipVerification | None = None
 
 
-class LastInstallationPreparation(Wire):
-    """TODO"""
+class LastInstallationPreparation(Wire, frozen=True, kw_only=True):
+    """How the last preparation of an installation ended."""
 
     status: Literal["not_started", "failed", "success"] | None = None
     reason: str | None = None
 
 
-class LoadBalancer(Wire):
-    """TODO"""
+class LoadBalancer(Wire, frozen=True, kw_only=True):
+    """Who spreads the traffic over the control plane."""
 
     type: Literal["cluster-managed", "user-managed"] | None = None
 
 
-class MachineNetwork(Wire):
-    """TODO"""
+class MachineNetwork(Wire, frozen=True, kw_only=True):
+    """A subnet that hosts of the cluster have addresses in."""
 
     cluster_id: str | None = None
     cidr: str | None = None
 
 
-class PlatformExternal(Wire):
-    """TODO"""
+class PlatformExternal(Wire, frozen=True, kw_only=True):
+    """What is known of a platform that the cluster itself knows nothing of."""
 
     platform_name: Annotated[str, Meta(min_length=1)] | None = None
     cloud_controller_manager: Literal["", "External"] | None = None
 
 
-class Platform(Wire):
-    """TODO"""
+class Platform(Wire, frozen=True, kw_only=True):
+    """What the cluster's hosts run on, as far as the cluster makes use of it."""
 
     type: PlatformType
     external: PlatformExternal | None = None
 
 
-class ServiceNetwork(Wire):
-    """TODO"""
+class ServiceNetwork(Wire, frozen=True, kw_only=True):
+    """A range that services get their addresses from."""
 
     cluster_id: str | None = None
     cidr: str | None = None
 
 
-class Cluster(Wire):
-    """TODO"""
+class Cluster(Wire, frozen=True, kw_only=True):
+    """A cluster that is, or is to be."""
 
     kind: Literal["Cluster", "AddHostsCluster", "DisconnectedCluster"]
-    id: str
-    href: str
+    id: Annotated[str, about("UUID that the service gave it.")]
+    href: Annotated[str, about("Path of the cluster under this interface.")]
     image_info: ImageInfo
-    status: Literal[
-        "insufficient",
-        "ready",
-        "error",
-        "preparing-for-installation",
-        "pending-for-input",
-        "installing",
-        "finalizing",
-        "installed",
-        "adding-hosts",
-        "cancelled",
-        "installing-pending-user-action",
-        "unmonitored",
-    ]
-    status_info: str
-    high_availability_mode: Literal["Full", "None"] | None = None
+    status: ClusterStatus
+    status_info: Annotated[str, about("The reason of the status, in words.")]
+    high_availability_mode: Annotated[
+        Literal["Full", "None"] | None, about("Follows from control_plane_count; kept for older clients.")
+    ] = None
     name: str | None = None
     user_name: str | None = None
     org_id: str | None = None
     email_domain: str | None = None
     openshift_version: str | None = None
     ocp_release_image: str | None = None
-    openshift_cluster_id: str | None = None
+    openshift_cluster_id: Annotated[str | None, about("UUID that the cluster gave itself.")] = None
     os_stream: str | None = None
     platform: Platform | None = None
     base_dns_domain: str | None = None
-    cluster_network_cidr: str | None = None
-    cluster_network_host_prefix: Annotated[int, Meta(le=128, ge=1)] | None = None
-    service_network_cidr: str | None = None
+    cluster_network_cidr: First = None
+    cluster_network_host_prefix: Prefix | None = None
+    service_network_cidr: First = None
     api_vips: tuple[ApiVip, ...] | None = None
     api_vip_dns_name: str | None = None
-    machine_network_cidr: str | None = None
+    machine_network_cidr: First = None
     ingress_vips: tuple[IngressVip, ...] | None = None
     ssh_public_key: str | None = None
     http_proxy: str | None = None
     https_proxy: str | None = None
-    no_proxy: str | None = None
+    no_proxy: Annotated[
+        str | None, about("Names and ranges that are reached without the proxy, separated by commas.")
+    ] = None
     status_updated_at: datetime | None = None
     progress: ClusterProgressInfo | None = None
     disk_encryption: DiskEncryption | None = None
     hosts: tuple[Host, ...] | None = None
-    ready_host_count: int | None = None
-    enabled_host_count: int | None = None
-    total_host_count: int | None = None
+    ready_host_count: Annotated[
+        int | None, about("Hosts that could be installed now, or are being installed.")
+    ] = None
+    enabled_host_count: Annotated[int | None, about("Hosts that take part.")] = None
+    total_host_count: Annotated[int | None, about("All hosts of the cluster.")] = None
     schedulable_masters: bool | None = None
-    schedulable_masters_forced_true: bool | None = None
+    schedulable_masters_forced_true: Annotated[
+        bool | None, about("There are too few workers, so control-plane hosts run applications anyway.")
+    ] = None
     updated_at: datetime | None = None
     created_at: datetime | None = None
     install_started_at: datetime | None = None
     install_completed_at: datetime | None = None
-    host_networks: tuple[HostNetwork, ...] | None = None
-    pull_secret_set: bool | None = None
+    host_networks: Annotated[
+        tuple[HostNetwork, ...] | None, about("The subnets of all hosts, with the hosts in each.")
+    ] = None
+    pull_secret_set: PullSecretSet = None
     vip_dhcp_allocation: bool | None = None
-    validations_info: str | None = None
+    validations_info: Annotated[
+        str | None, about("JSON in a string: by category, what each check of the cluster says.")
+    ] = None
     logs_info: LogsState | None = None
-    install_config_overrides: str | None = None
+    install_config_overrides: Annotated[
+        str | None, about("JSON in a string that is merged into the install-config.")
+    ] = None
     controller_logs_collected_at: datetime | None = None
     controller_logs_started_at: datetime | None = None
-    connectivity_majority_groups: str | None = None
-    ip_collisions: str | None = None
-    ignored_host_validations: str | None = None
-    ignored_cluster_validations: str | None = None
+    connectivity_majority_groups: Annotated[
+        str | None, about("JSON in a string: by subnet and by family, the hosts that all reach each other.")
+    ] = None
+    ip_collisions: Annotated[
+        str | None, about("JSON in a string: by address, the MACs that answer for it.")
+    ] = None
+    ignored_host_validations: JsonList = None
+    ignored_cluster_validations: JsonList = None
     deleted_at: Any | None = None
-    user_managed_networking: bool | None = None
-    additional_ntp_source: str | None = None
-    ntp_sources: str | None = None
+    user_managed_networking: Annotated[
+        bool | None, about("Follows from platform and load_balancer; kept for older clients.")
+    ] = None
+    additional_ntp_source: Servers = None
+    ntp_sources: Servers = None
     monitored_operators: tuple[MonitoredOperator, ...] | None = None
     operator_bundles: tuple[BundleCreateParams, ...] | None = None
     ams_subscription_id: str | None = None
-    hyperthreading: (
-        Literal[
-            "none",
-            "masters",
-            "arbiters",
-            "workers",
-            "masters,arbiters",
-            "masters,workers",
-            "arbiters,workers",
-            "masters,arbiters,workers",
-            "all",
-        ]
-        | None
-    ) = None
-    feature_usage: str | None = None
-    network_type: Literal["OpenShiftSDN", "OVNKubernetes", "CiscoACI", "Cilium", "Calico", "None"] | None = (
-        None
-    )
+    hyperthreading: NodeRoles | None = None
+    feature_usage: Annotated[str | None, about("JSON in a string: what the cluster makes use of.")] = None
+    network_type: NetworkType | None = None
     cluster_networks: tuple[ClusterNetwork, ...] | None = None
     service_networks: tuple[ServiceNetwork, ...] | None = None
     machine_networks: tuple[MachineNetwork, ...] | None = None
-    cpu_architecture: Literal["x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi"] | None = None
+    cpu_architecture: ReleaseArchitecture | None = None
     ignition_endpoint: IgnitionEndpoint | None = None
-    imported: bool | None = None
-    tags: str | None = None
+    imported: Annotated[bool | None, about("It was installed elsewhere.")] = None
+    tags: Tags = None
     last_installation_preparation: LastInstallationPreparation | None = field(
         default=None, name="last-installation-preparation"
     )
@@ -248,19 +241,24 @@ class Cluster(Wire):
     load_balancer: LoadBalancer | None = None
 
 
-class ClusterCreateParams(Wire):
-    """TODO"""
+class ClusterCreateParams(Wire, frozen=True, kw_only=True):
+    """What a new cluster is to be like."""
 
     name: Annotated[str, Meta(max_length=54, min_length=1)]
-    openshift_version: str
-    pull_secret: str
-    high_availability_mode: Literal["Full", "None"] | None = None
-    ocp_release_image: str | None = None
+    openshift_version: Annotated[str, about("A release that the service lists.")]
+    pull_secret: PullSecret
+    high_availability_mode: Annotated[
+        Literal["Full", "None"] | None,
+        about("Older way to ask for one control-plane host; use control_plane_count."),
+    ] = None
+    ocp_release_image: Annotated[
+        str | None, about("An image to install in place of the one that belongs to the version.")
+    ] = None
     os_stream: str | None = None
     base_dns_domain: str | None = None
-    cluster_network_cidr: str | None = None
-    cluster_network_host_prefix: Annotated[int, Meta(le=128, ge=1)] | None = None
-    service_network_cidr: str | None = None
+    cluster_network_cidr: Only = None
+    cluster_network_host_prefix: Prefix | None = None
+    service_network_cidr: Only = None
     api_vips: tuple[ApiVip, ...] | None = None
     ingress_vips: tuple[IngressVip, ...] | None = None
     ssh_public_key: str | None = None
@@ -268,94 +266,87 @@ class ClusterCreateParams(Wire):
     http_proxy: str | None = None
     https_proxy: str | None = None
     no_proxy: str | None = None
-    user_managed_networking: bool | None = None
-    additional_ntp_source: str | None = None
-    ntp_sources: str | None = None
+    user_managed_networking: Annotated[
+        bool | None, about("Older way to say that the user sees to load balancing and DNS.")
+    ] = None
+    additional_ntp_source: Servers = None
+    ntp_sources: Servers = None
     olm_operators: tuple[OperatorCreateParams, ...] | None = None
     operator_bundles: tuple[BundleCreateParams, ...] | None = None
-    hyperthreading: (
-        Literal[
-            "none",
-            "masters",
-            "arbiters",
-            "workers",
-            "masters,arbiters",
-            "masters,workers",
-            "arbiters,workers",
-            "masters,arbiters,workers",
-            "all",
-        ]
-        | None
-    ) = None
-    network_type: Literal["OpenShiftSDN", "OVNKubernetes", "CiscoACI", "Cilium", "Calico", "None"] | None = (
-        None
-    )
+    hyperthreading: NodeRoles | None = None
+    network_type: NetworkType | None = None
     schedulable_masters: bool | None = None
     cluster_networks: tuple[ClusterNetwork, ...] | None = None
     service_networks: tuple[ServiceNetwork, ...] | None = None
     machine_networks: tuple[MachineNetwork, ...] | None = None
     platform: Platform | None = None
-    cpu_architecture: Literal["x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi"] | None = None
+    cpu_architecture: ReleaseArchitecture | None = None
     disk_encryption: DiskEncryption | None = None
     ignition_endpoint: IgnitionEndpoint | None = None
-    tags: str | None = None
-    control_plane_count: int | None = None
+    tags: Tags = None
+    control_plane_count: Annotated[int | None, about("One, or three to five.")] = None
     load_balancer: LoadBalancer | None = None
 
 
-class ClusterDefaultConfig(Wire):
-    """TODO"""
+class ClusterDefaultConfig(Wire, frozen=True, kw_only=True):
+    """What a new cluster begins with, unless something else is asked."""
 
     cluster_network_cidr: str | None = None
     cluster_network_host_prefix: Annotated[int, Meta(le=32, ge=1)] | None = None
-    inactive_deletion_hours: int | None = None
+    inactive_deletion_hours: Annotated[
+        int | None, about("After so long without a change a cluster is deleted; 0 means never.")
+    ] = None
     service_network_cidr: str | None = None
     ntp_source: str | None = None
     cluster_networks_ipv4: tuple[ClusterNetwork, ...] | None = None
     cluster_networks_dualstack: tuple[ClusterNetwork, ...] | None = None
     service_networks_ipv4: tuple[ServiceNetwork, ...] | None = None
     service_networks_dualstack: tuple[ServiceNetwork, ...] | None = None
-    forbidden_hostnames: tuple[str, ...] | None = None
+    forbidden_hostnames: Annotated[tuple[str, ...] | None, about("Names that a host may not have.")] = None
 
 
-class ClusterFinalizingProgress(Wire):
-    """TODO"""
+class ClusterFinalizingProgress(Wire, frozen=True, kw_only=True):
+    """Which step of the finalizing is reached."""
 
     finalizing_stage: FinalizingStage | None = None
 
 
-class CompletionParams(Wire):
-    """TODO"""
+class CompletionParams(Wire, frozen=True, kw_only=True):
+    """How an installation ended."""
 
     is_success: bool
     error_info: str | None = None
     data: dict[str, Any] | None = None
 
 
-class Credentials(Wire):
-    """TODO"""
+class Credentials(Wire, frozen=True, kw_only=True):
+    """How people log in to an installed cluster."""
 
     username: str | None = None
     password: str | None = None
     console_url: str | None = None
 
 
-class DisconnectedClusterCreateParams(Wire):
-    """TODO"""
+class DisconnectedClusterCreateParams(Wire, frozen=True, kw_only=True):
+    """What a cluster that is installed without this service is called."""
 
     name: Annotated[str, Meta(max_length=54, min_length=1)]
     openshift_version: str
 
 
-class IgnoredValidations(Wire):
-    """TODO"""
+class IgnoredValidations(Wire, frozen=True, kw_only=True):
+    """Checks that are not to stop the installation, as JSON lists in strings."""
 
-    cluster_validation_ids: str | None = field(default=None, name="cluster-validation-ids")
-    host_validation_ids: str | None = field(default=None, name="host-validation-ids")
+    cluster_validation_ids: Annotated[
+        str | None, Meta(description='JSON list in a string; "all" stands for all that can be ignored.')
+    ] = field(default=None, name="cluster-validation-ids")
+    host_validation_ids: Annotated[
+        str | None, Meta(description='JSON list in a string; "all" stands for all that can be ignored.')
+    ] = field(default=None, name="host-validation-ids")
 
 
-class ImportClusterParams(Wire):
-    """TODO"""
+class ImportClusterParams(Wire, frozen=True, kw_only=True):
+    """A cluster that was installed elsewhere."""
 
     name: str
     api_vip_dnsname: str
@@ -363,54 +354,46 @@ class ImportClusterParams(Wire):
     openshift_version: str | None = None
 
 
-class V2ClusterUpdateParams(Wire):
-    """TODO"""
+class V2ClusterUpdateParams(Wire, frozen=True, kw_only=True):
+    """What is to change in a cluster; what is not given stays."""
 
     name: Annotated[str, Meta(max_length=54, min_length=1)] | None = None
     base_dns_domain: str | None = None
-    cluster_network_cidr: str | None = None
+    cluster_network_cidr: Only = None
     platform: Platform | None = None
-    cluster_network_host_prefix: Annotated[int, Meta(le=128, ge=1)] | None = None
-    service_network_cidr: str | None = None
+    cluster_network_host_prefix: Prefix | None = None
+    service_network_cidr: Only = None
     api_vips: tuple[ApiVip, ...] | None = None
     ingress_vips: tuple[IngressVip, ...] | None = None
-    api_vip_dns_name: str | None = None
-    machine_network_cidr: str | None = None
-    pull_secret: str | None = None
+    api_vip_dns_name: Annotated[
+        str | None, about("Where the API of a cluster that takes further hosts is.")
+    ] = None
+    machine_network_cidr: Only = None
+    pull_secret: PullSecret | None = None
     ssh_public_key: str | None = None
     vip_dhcp_allocation: bool | None = None
     http_proxy: str | None = None
     https_proxy: str | None = None
     no_proxy: str | None = None
-    user_managed_networking: bool | None = None
-    additional_ntp_source: str | None = None
-    ntp_sources: str | None = None
-    olm_operators: tuple[OperatorCreateParams, ...] | None = None
+    user_managed_networking: Annotated[
+        bool | None, about("Older way to say that the user sees to load balancing and DNS.")
+    ] = None
+    additional_ntp_source: Servers = None
+    ntp_sources: Servers = None
+    olm_operators: Annotated[
+        tuple[OperatorCreateParams, ...] | None,
+        about("All operators that are asked for; those that are not named are taken away."),
+    ] = None
     operator_bundles: tuple[BundleCreateParams, ...] | None = None
-    hyperthreading: (
-        Literal[
-            "none",
-            "masters",
-            "arbiters",
-            "workers",
-            "masters,arbiters",
-            "masters,workers",
-            "arbiters,workers",
-            "masters,arbiters,workers",
-            "all",
-        ]
-        | None
-    ) = None
-    network_type: Literal["OpenShiftSDN", "OVNKubernetes", "CiscoACI", "Cilium", "Calico", "None"] | None = (
-        None
-    )
+    hyperthreading: NodeRoles | None = None
+    network_type: NetworkType | None = None
     schedulable_masters: bool | None = None
     cluster_networks: tuple[ClusterNetwork, ...] | None = None
     service_networks: tuple[ServiceNetwork, ...] | None = None
     machine_networks: tuple[MachineNetwork, ...] | None = None
     disk_encryption: DiskEncryption | None = None
     ignition_endpoint: IgnitionEndpoint | None = None
-    tags: str | None = None
+    tags: Tags = None
     control_plane_count: int | None = None
     load_balancer: LoadBalancer | None = None
     os_stream: str | None = None

@@ -5,12 +5,31 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+Architecture: TypeAlias = Literal["x86_64", "aarch64", "arm64", "ppc64le", "s390x"]
+
+ReleaseArchitecture: TypeAlias = Literal["x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi"]
+
 ArchitectureSupportLevelId: TypeAlias = Literal[
     "X86_64_ARCHITECTURE",
     "ARM64_ARCHITECTURE",
     "PPC64LE_ARCHITECTURE",
     "S390X_ARCHITECTURE",
     "MULTIARCH_RELEASE_IMAGE",
+]
+
+ClusterStatus: TypeAlias = Literal[
+    "insufficient",
+    "ready",
+    "error",
+    "preparing-for-installation",
+    "pending-for-input",
+    "installing",
+    "finalizing",
+    "installed",
+    "adding-hosts",
+    "cancelled",
+    "installing-pending-user-action",
+    "unmonitored",
 ]
 
 ClusterValidationId: TypeAlias = Literal[
@@ -173,6 +192,37 @@ HostStage: TypeAlias = Literal[
     "Failed",
 ]
 
+HostStatus: TypeAlias = Literal[
+    "discovering",
+    "known",
+    "disconnected",
+    "insufficient",
+    "disabled",
+    "preparing-for-installation",
+    "preparing-failed",
+    "preparing-successful",
+    "pending-for-input",
+    "installing",
+    "installing-in-progress",
+    "installing-pending-user-action",
+    "resetting-pending-user-action",
+    "installed",
+    "error",
+    "resetting",
+    "added-to-existing-cluster",
+    "cancelled",
+    "binding",
+    "unbinding",
+    "unbinding-pending-user-action",
+    "known-unbound",
+    "disconnected-unbound",
+    "insufficient-unbound",
+    "disabled-unbound",
+    "discovering-unbound",
+    "reclaiming",
+    "reclaiming-rebooting",
+]
+
 HostValidationId: TypeAlias = Literal[
     "connected",
     "media-connected",
@@ -255,6 +305,20 @@ LogsState: TypeAlias = Literal["requested", "collecting", "completed", "timeout"
 LogsType: TypeAlias = Literal["host", "controller", "all", ""]
 
 MemoryMethod: TypeAlias = Literal["dmidecode", "ghw", "meminfo"]
+
+NetworkType: TypeAlias = Literal["OpenShiftSDN", "OVNKubernetes", "CiscoACI", "Cilium", "Calico", "None"]
+
+NodeRoles: TypeAlias = Literal[
+    "none",
+    "masters",
+    "arbiters",
+    "workers",
+    "masters,arbiters",
+    "masters,workers",
+    "arbiters,workers",
+    "masters,arbiters,workers",
+    "all",
+]
 
 OperatorStatus: TypeAlias = Literal["failed", "progressing", "available"]
 

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import field
 
 from muster.model.wire.enums import DriveType, MemoryMethod, SecureBootState
-from muster.model.wire.struct import Wire
+from muster.model.wire.struct import Wire, about
 
 
-class Boot(Wire):
-    """TODO"""
+class Boot(Wire, frozen=True, kw_only=True):
+    """How a host was started."""
 
     current_boot_mode: str | None = None
     pxe_interface: str | None = None
@@ -21,37 +21,37 @@ class Boot(Wire):
     device_type: Literal["persistent", "ephemeral"] | None = None
 
 
-class Cpu(Wire):
-    """TODO"""
+class Cpu(Wire, frozen=True, kw_only=True):
+    """The processors of a host."""
 
     count: int | None = None
-    frequency: float | None = None
+    frequency: Annotated[float | None, about("MHz.")] = None
     flags: tuple[str, ...] | None = None
     model_name: str | None = None
     architecture: str | None = None
 
 
-class DiskInstallationEligibility(Wire):
-    """TODO"""
+class DiskInstallationEligibility(Wire, frozen=True, kw_only=True):
+    """Whether a disk can be installed to, and why not."""
 
     eligible: bool | None = None
     not_eligible_reasons: tuple[str, ...] | None = None
 
 
-class IoPerf(Wire):
-    """TODO"""
+class IoPerf(Wire, frozen=True, kw_only=True):
+    """How quickly a disk stores something for good."""
 
-    sync_duration: int | None = None
+    sync_duration: Annotated[int | None, about("Milliseconds.")] = None
 
 
-class Iscsi(Wire):
-    """TODO"""
+class Iscsi(Wire, frozen=True, kw_only=True):
+    """How a disk that is reached over the network is reached."""
 
     host_ip_address: str | None = None
 
 
-class Disk(Wire):
-    """TODO"""
+class Disk(Wire, frozen=True, kw_only=True):
+    """A disk of a host."""
 
     id: str | None = None
     drive_type: DriveType | None = None
@@ -71,14 +71,16 @@ class Disk(Wire):
     partition_types: str | None = field(default=None, name="partitionTypes")
     is_installation_media: bool | None = None
     installation_eligibility: DiskInstallationEligibility | None = None
-    smart: str | None = None
-    io_perf: IoPerf | None = None
+    smart: Annotated[str | None, about("What the disk says about its own health, as JSON in a string.")] = (
+        None
+    )
+    io_perf: Annotated[IoPerf | None, about("The last measurement.")] = None
     holders: str | None = None
     iscsi: Iscsi | None = None
 
 
-class Gpu(Wire):
-    """TODO"""
+class Gpu(Wire, frozen=True, kw_only=True):
+    """A graphics processor of a host."""
 
     vendor: str | None = None
     vendor_id: str | None = None
@@ -87,16 +89,20 @@ class Gpu(Wire):
     address: str | None = None
 
 
-class Interface(Wire):
-    """TODO"""
+class Interface(Wire, frozen=True, kw_only=True):
+    """A network interface of a host."""
 
-    ipv6_addresses: tuple[str, ...] | None = None
+    ipv6_addresses: Annotated[tuple[str, ...] | None, about("Addresses with the length of their prefix.")] = (
+        None
+    )
     vendor: str | None = None
     name: str | None = None
     has_carrier: bool | None = None
     product: str | None = None
     mtu: int | None = None
-    ipv4_addresses: tuple[str, ...] | None = None
+    ipv4_addresses: Annotated[tuple[str, ...] | None, about("Addresses with the length of their prefix.")] = (
+        None
+    )
     biosdevname: str | None = None
     client_id: str | None = None
     mac_address: str | None = None
@@ -105,33 +111,33 @@ class Interface(Wire):
     type: str | None = None
 
 
-class InventoryTruncation(Wire):
-    """TODO"""
+class InventoryTruncation(Wire, frozen=True, kw_only=True):
+    """That something was left out of an inventory because it was too large."""
 
     type: Literal["partial", "full"]
     reasons: tuple[str, ...] | None = None
 
 
-class Memory(Wire):
-    """TODO"""
+class Memory(Wire, frozen=True, kw_only=True):
+    """The memory of a host."""
 
-    physical_bytes: int | None = None
-    usable_bytes: int | None = None
+    physical_bytes: Annotated[int | None, about("What is built in.")] = None
+    usable_bytes: Annotated[int | None, about("What the running system can use.")] = None
     physical_bytes_method: MemoryMethod | None = None
 
 
-class Route(Wire):
-    """TODO"""
+class Route(Wire, frozen=True, kw_only=True):
+    """A route of a host."""
 
     interface: str | None = None
     gateway: str | None = None
     destination: str | None = None
-    family: int | None = None
+    family: Annotated[int | None, about("Number of the address family: 2 is IPv4, 10 is IPv6.")] = None
     metric: int | None = None
 
 
-class SystemVendor(Wire):
-    """TODO"""
+class SystemVendor(Wire, frozen=True, kw_only=True):
+    """Who made a host."""
 
     serial_number: str | None = None
     product_name: str | None = None
@@ -139,8 +145,8 @@ class SystemVendor(Wire):
     virtual: bool | None = None
 
 
-class Inventory(Wire):
-    """TODO"""
+class Inventory(Wire, frozen=True, kw_only=True):
+    """What a host is made of."""
 
     hostname: str | None = None
     bmc_address: str | None = None

@@ -10,8 +10,8 @@ from muster.model.wire.enums import OperatorStatus, OperatorType
 from muster.model.wire.struct import Wire
 
 
-class Bundle(Wire):
-    """TODO"""
+class Bundle(Wire, frozen=True, kw_only=True):
+    """Operators that are installed together."""
 
     id: str | None = None
     title: str | None = None
@@ -20,15 +20,15 @@ class Bundle(Wire):
     optional_operators: tuple[str, ...] | None = None
 
 
-class BundleCreateParams(Wire):
-    """TODO"""
+class BundleCreateParams(Wire, frozen=True, kw_only=True):
+    """A group of operators that is asked for."""
 
     id: str
     optional_operators: tuple[str, ...] | None = None
 
 
-class MonitoredOperator(Wire):
-    """TODO"""
+class MonitoredOperator(Wire, frozen=True, kw_only=True):
+    """An operator of a cluster, with its state."""
 
     cluster_id: str | None = None
     name: str | None = None
@@ -46,15 +46,15 @@ class MonitoredOperator(Wire):
     source_bundles: tuple[str, ...] | None = None
 
 
-class OperatorCreateParams(Wire):
-    """TODO"""
+class OperatorCreateParams(Wire, frozen=True, kw_only=True):
+    """An operator that is asked for."""
 
     name: str | None = None
     properties: str | None = None
 
 
-class OperatorMonitorReport(Wire):
-    """TODO"""
+class OperatorMonitorReport(Wire, frozen=True, kw_only=True):
+    """The state of an operator, as the cluster tells it."""
 
     name: str | None = None
     version: str | None = None
@@ -62,8 +62,8 @@ class OperatorMonitorReport(Wire):
     status_info: str | None = None
 
 
-class OperatorProperty(Wire):
-    """TODO"""
+class OperatorProperty(Wire, frozen=True, kw_only=True):
+    """A setting of an operator."""
 
     name: str | None = None
     data_type: Literal["boolean", "string", "integer", "float"] | None = None

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from muster.model.wire.enums import (
     ContainerImageAvailabilityResult,
     SourceState,
@@ -11,11 +13,11 @@ from muster.model.wire.enums import (
     VipType,
     VipVerification,
 )
-from muster.model.wire.struct import Wire
+from muster.model.wire.struct import Wire, about
 
 
-class ApiVipConnectivityResponse(Wire):
-    """TODO"""
+class ApiVipConnectivityResponse(Wire, frozen=True, kw_only=True):
+    """Whether a host that joins later could fetch its Ignition."""
 
     is_success: bool | None = None
     url: str | None = None
@@ -23,8 +25,8 @@ class ApiVipConnectivityResponse(Wire):
     ignition: str | None = None
 
 
-class L2Connectivity(Wire):
-    """TODO"""
+class L2Connectivity(Wire, frozen=True, kw_only=True):
+    """What came of asking for a peer's address on the same link."""
 
     outgoing_nic: str | None = None
     outgoing_ip_address: str | None = None
@@ -33,8 +35,8 @@ class L2Connectivity(Wire):
     successful: bool | None = None
 
 
-class L3Connectivity(Wire):
-    """TODO"""
+class L3Connectivity(Wire, frozen=True, kw_only=True):
+    """What came of sending packets to a peer's address."""
 
     outgoing_nic: str | None = None
     remote_ip_address: str | None = None
@@ -43,16 +45,16 @@ class L3Connectivity(Wire):
     packet_loss_percentage: float | None = None
 
 
-class MtuReport(Wire):
-    """TODO"""
+class MtuReport(Wire, frozen=True, kw_only=True):
+    """Whether packets of full size reach a peer's address."""
 
     outgoing_nic: str | None = None
     remote_ip_address: str | None = None
     mtu_successful: bool | None = None
 
 
-class ConnectivityRemoteHost(Wire):
-    """TODO"""
+class ConnectivityRemoteHost(Wire, frozen=True, kw_only=True):
+    """What a host found about one peer."""
 
     host_id: str | None = None
     l2_connectivity: tuple[L2Connectivity, ...] | None = None
@@ -60,14 +62,14 @@ class ConnectivityRemoteHost(Wire):
     mtu_report: tuple[MtuReport, ...] | None = None
 
 
-class ConnectivityReport(Wire):
-    """TODO"""
+class ConnectivityReport(Wire, frozen=True, kw_only=True):
+    """What a host found about its peers."""
 
     remote_hosts: tuple[ConnectivityRemoteHost, ...] | None = None
 
 
-class ContainerImageAvailability(Wire):
-    """TODO"""
+class ContainerImageAvailability(Wire, frozen=True, kw_only=True):
+    """Whether a host could pull a container image, and how quickly."""
 
     name: str | None = None
     size_bytes: float | None = None
@@ -76,14 +78,14 @@ class ContainerImageAvailability(Wire):
     result: ContainerImageAvailabilityResult | None = None
 
 
-class ContainerImageAvailabilityResponse(Wire):
-    """TODO"""
+class ContainerImageAvailabilityResponse(Wire, frozen=True, kw_only=True):
+    """Which container images a host could pull."""
 
     images: tuple[ContainerImageAvailability, ...]
 
 
-class DhcpAllocationResponse(Wire):
-    """TODO"""
+class DhcpAllocationResponse(Wire, frozen=True, kw_only=True):
+    """Addresses that a host was leased for the cluster."""
 
     api_vip_address: str
     ingress_vip_address: str
@@ -91,31 +93,31 @@ class DhcpAllocationResponse(Wire):
     ingress_vip_lease: str | None = None
 
 
-class DiskSpeed(Wire):
-    """TODO"""
+class DiskSpeed(Wire, frozen=True, kw_only=True):
+    """How quick a disk is."""
 
     tested: bool | None = None
     exit_code: int | None = None
     speed_ms: int | None = None
 
 
-class DiskInfo(Wire):
-    """TODO"""
+class DiskInfo(Wire, frozen=True, kw_only=True):
+    """What is known of a disk beside the inventory."""
 
     id: str | None = None
     path: str | None = None
     disk_speed: DiskSpeed | None = None
 
 
-class DiskSpeedCheckResponse(Wire):
-    """TODO"""
+class DiskSpeedCheckResponse(Wire, frozen=True, kw_only=True):
+    """How long a disk takes to store something for good."""
 
-    io_sync_duration: int | None = None
+    io_sync_duration: Annotated[int | None, about("Milliseconds.")] = None
     path: str | None = None
 
 
-class DomainResolutionResponseResolutions(Wire):
-    """TODO"""
+class DomainResolution(Wire, frozen=True, kw_only=True):
+    """What a host resolved a name to."""
 
     domain_name: str
     ipv4_addresses: tuple[str, ...] | None = None
@@ -123,73 +125,75 @@ class DomainResolutionResponseResolutions(Wire):
     cnames: tuple[str, ...] | None = None
 
 
-class DomainResolutionResponse(Wire):
-    """TODO"""
+class DomainResolutionResponse(Wire, frozen=True, kw_only=True):
+    """What a host resolved names to."""
 
-    resolutions: tuple[DomainResolutionResponseResolutions, ...]
+    resolutions: tuple[DomainResolution, ...]
 
 
-class FreeNetworkAddresses(Wire):
-    """TODO"""
+class FreeNetworkAddresses(Wire, frozen=True, kw_only=True):
+    """Addresses of a subnet that nobody answered from."""
 
     network: str | None = None
     free_addresses: tuple[str, ...] | None = None
 
 
-class NtpSource(Wire):
-    """TODO"""
+class NtpSource(Wire, frozen=True, kw_only=True):
+    """A time server, as a host sees it."""
 
     source_name: str | None = None
     source_state: SourceState | None = None
 
 
-class NtpSynchronizationResponse(Wire):
-    """TODO"""
+class NtpSynchronizationResponse(Wire, frozen=True, kw_only=True):
+    """The time servers, as a host sees them."""
 
     ntp_sources: tuple[NtpSource, ...] | None = None
 
 
-class StepReply(Wire):
-    """TODO"""
+class StepReply(Wire, frozen=True, kw_only=True):
+    """What came of a step."""
 
     step_type: StepType | None = None
     step_id: str | None = None
-    exit_code: int | None = None
-    output: str | None = None
+    exit_code: Annotated[
+        int | None, about("0 if all is well; 256 if the boot medium cannot be read any more.")
+    ] = None
+    output: Annotated[str | None, about("JSON in a string; its shape depends on the step.")] = None
     error: str | None = None
 
 
-class TangConnectivityResponseSignatures(Wire):
-    """TODO"""
+class TangSignature(Wire, frozen=True, kw_only=True):
+    """A signature of a Tang server's advertisement."""
 
     protected: str | None = None
     signature: str | None = None
 
 
-class TangConnectivityResponseTangServerResponse(Wire):
-    """TODO"""
+class TangServerResponse(Wire, frozen=True, kw_only=True):
+    """What a Tang server advertises."""
 
     tang_url: str | None = None
     payload: str | None = None
-    signatures: tuple[TangConnectivityResponseSignatures, ...] | None = None
+    signatures: tuple[TangSignature, ...] | None = None
 
 
-class TangConnectivityResponse(Wire):
-    """TODO"""
+class TangConnectivityResponse(Wire, frozen=True, kw_only=True):
+    """Whether a host could reach the Tang servers."""
 
     is_success: bool | None = None
-    tang_server_response: tuple[TangConnectivityResponseTangServerResponse, ...] | None = None
+    tang_server_response: tuple[TangServerResponse, ...] | None = None
 
 
-class UpgradeAgentResponse(Wire):
-    """TODO"""
+class UpgradeAgentResponse(Wire, frozen=True, kw_only=True):
+    """Whether a host has the agent that it was told to get."""
 
     agent_image: str | None = None
     result: UpgradeAgentResult | None = None
 
 
-class VerifiedVip(Wire):
-    """TODO"""
+class VerifiedVip(Wire, frozen=True, kw_only=True):
+    """Whether a virtual address is free."""
 
     vip: str | None = None
     vip_type: VipType | None = None

@@ -7,12 +7,19 @@ from typing import Literal
 
 from msgspec import field
 
-from muster.model.wire.enums import FeatureSupportLevelId, IncompatibilityReason, ReleaseChannel, SupportLevel
+from muster.model.wire.enums import (
+    Architecture,
+    FeatureSupportLevelId,
+    IncompatibilityReason,
+    ReleaseArchitecture,
+    ReleaseChannel,
+    SupportLevel,
+)
 from muster.model.wire.struct import Wire
 
 
-class ClusterHostRequirementsDetails(Wire):
-    """TODO"""
+class ClusterHostRequirementsDetails(Wire, frozen=True, kw_only=True):
+    """What a host needs to have."""
 
     cpu_cores: int | None = None
     ram_mib: int | None = None
@@ -23,8 +30,8 @@ class ClusterHostRequirementsDetails(Wire):
     tpm_enabled_in_bios: bool | None = None
 
 
-class Feature(Wire):
-    """TODO"""
+class Feature(Wire, frozen=True, kw_only=True):
+    """How well a feature is supported by a release, and what it does not go with."""
 
     feature_support_level_id: FeatureSupportLevelId = field(name="feature-support-level-id")
     support_level: SupportLevel
@@ -32,36 +39,36 @@ class Feature(Wire):
     reason: IncompatibilityReason | None = None
 
 
-class HostTypeHardwareRequirements(Wire):
-    """TODO"""
+class HostTypeHardwareRequirements(Wire, frozen=True, kw_only=True):
+    """What hosts of one role need to have, in figures and in words."""
 
     quantitative: ClusterHostRequirementsDetails | None = None
     qualitative: tuple[str, ...] | None = None
 
 
-class HostTypeHardwareRequirementsWrapper(Wire):
-    """TODO"""
+class HostTypeHardwareRequirementsWrapper(Wire, frozen=True, kw_only=True):
+    """What hosts need to have, by their role."""
 
     worker: HostTypeHardwareRequirements | None = None
     master: HostTypeHardwareRequirements | None = None
 
 
-class ListVersions(Wire):
-    """TODO"""
+class ListVersions(Wire, frozen=True, kw_only=True):
+    """The versions of the service's parts."""
 
     versions: dict[str, str] | None = None
     release_tag: str | None = None
 
 
-class ManagedDomain(Wire):
-    """TODO"""
+class ManagedDomain(Wire, frozen=True, kw_only=True):
+    """A DNS domain that the service keeps records in."""
 
     domain: str | None = None
     provider: Literal["route53"] | None = None
 
 
-class OpenshiftVersion(Wire):
-    """TODO"""
+class OpenshiftVersion(Wire, frozen=True, kw_only=True):
+    """A release that can be installed."""
 
     display_name: str
     support_level: Literal["beta", "production", "maintenance", "end-of-life"]
@@ -69,45 +76,45 @@ class OpenshiftVersion(Wire):
     default: bool | None = None
 
 
-class OperatorHardwareRequirements(Wire):
-    """TODO"""
+class OperatorHardwareRequirements(Wire, frozen=True, kw_only=True):
+    """What an operator asks of hosts."""
 
     operator_name: str | None = None
     dependencies: tuple[str, ...] | None = None
     requirements: HostTypeHardwareRequirementsWrapper | None = None
 
 
-class OperatorHostRequirements(Wire):
-    """TODO"""
+class OperatorHostRequirements(Wire, frozen=True, kw_only=True):
+    """What an operator asks of one host."""
 
     operator_name: str | None = None
     requirements: ClusterHostRequirementsDetails | None = None
 
 
-class PreflightHardwareRequirements(Wire):
-    """TODO"""
+class PreflightHardwareRequirements(Wire, frozen=True, kw_only=True):
+    """What hosts need to have to join a cluster."""
 
     operators: tuple[OperatorHardwareRequirements, ...] | None = None
     ocp: HostTypeHardwareRequirementsWrapper | None = None
 
 
-class UpgradeChannel(Wire):
-    """TODO"""
+class UpgradeChannel(Wire, frozen=True, kw_only=True):
+    """The channels that releases of an architecture are looked for in."""
 
-    cpu_architecture: Literal["x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi"]
+    cpu_architecture: ReleaseArchitecture
     channels: tuple[ReleaseChannel, ...]
 
 
-class ReleaseSource(Wire):
-    """TODO"""
+class ReleaseSource(Wire, frozen=True, kw_only=True):
+    """Where releases of a version are looked for."""
 
     openshift_version: str
-    multi_cpu_architectures: tuple[Literal["x86_64", "aarch64", "arm64", "ppc64le", "s390x"], ...]
+    multi_cpu_architectures: tuple[Architecture, ...]
     upgrade_channels: tuple[UpgradeChannel, ...]
 
 
-class VersionedClusterHostRequirementsDetails(Wire):
-    """TODO"""
+class VersionedClusterHostRequirementsDetails(Wire, frozen=True, kw_only=True):
+    """What a host needs to have, for one role and version."""
 
     cpu_cores: int | None = None
     ram_mib: int | None = None
@@ -117,8 +124,8 @@ class VersionedClusterHostRequirementsDetails(Wire):
     packet_loss_percentage: float | None = None
 
 
-class VersionedHostRequirements(Wire):
-    """TODO"""
+class VersionedHostRequirements(Wire, frozen=True, kw_only=True):
+    """What hosts need to have, for one version."""
 
     version: str | None = None
     match_type: Literal["exact", "min_version"] | None = None
