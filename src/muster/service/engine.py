@@ -4,8 +4,8 @@
     change, answer = engine.change(realm, lambda draft: register_host(draft, …))
     store.commit([change])      # whoever asked is answered after this
 
-It does no I/O, has no clock of its own and is the same in the server, in a simulation and in tests. What could
-not be committed is forgotten by loading its realm again.
+It does no I/O, has no clock of its own, and is the same in the server, in simulations and in tests. What
+could not be committed is forgotten by loading its realm again.
 """
 
 from __future__ import annotations

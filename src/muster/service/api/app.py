@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface as an ASGI application: find the operation, see who asks, answer, and turn every failure into words."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from typing import Any, Final, Protocol, TypeAlias
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from muster.errors import ExternalError, MusterError, UserError
+from muster.model.wire.files import Error, InfraError
+from muster.service.api.call import OPERATIONS, Call, Reply
+from muster.service.api.router import Router
+from muster.service.api.table.route import Route
+from muster.service.auth.personas import Grant
+from muster.service.refusals import Refusal
+from muster.service.service import Service
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_log: Final = logging.getLogger("muster.service")
+_encoder: Final = msgspec.json.Encoder()
+
+
+class NotAdmitted(MusterError):
+    """Who asks may not."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Guard(Protocol):
+    """Who may ask what."""
+
+    def admit(
+        self, route: Route, ids: Mapping[str, str], headers: Mapping[str, str], query: Mapping[str, str]
+    ) -> Grant | None:
+        """What the caller is allowed; NotAdmitted."""
+
+
+class Api:
+    """All operations over one service."""
+
+    def __init__(self, service: Service, routes: Iterable[Route], guard: Guard) -> None:
+        self._service, self._guard = service, guard
+        self._router = Router(route for route in routes if route.operation_id in OPERATIONS)
+        self.requests: dict[tuple[str, int], int] = {}
+        """How often each operation was answered with each status."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        operation, reply = await self._answer(scope, receive)
+        key = (operation, reply.status)
+        self.requests[key] = self.requests.get(key, 0) + 1
+        await _send(reply, send, head=scope["method"] == "HEAD")
+
+    async def _answer(self, scope: Scope, receive: Receive) -> tuple[str, Reply]:
+        routes, ids = self._router.find(scope["path"])
+        if not routes:
+            return "", _error(404, f"there is no {scope['path']}; see /openapi.json")
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        route = routes.get(method)
+        if route is None:
+            refused = _error(405, f"{scope['path']} knows {', '.join(sorted(routes))}, not {method}")
+            return "", _with(refused, (("allow", ", ".join(sorted(routes))),))
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        raw = scope["query_string"]
+        query = dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True)) if raw else {}
+        try:
+            grant = self._guard.admit(route, ids, headers, query)
+            body = await _read(receive) if method != "GET" else b""
+            request_id = headers.get("x-request-id", "")
+            call = Call(self._service, ids, query, headers, body, grant, request_id)
+            reply = await OPERATIONS[route.operation_id](call)
+        except Exception as error:  # noqa: BLE001 - nobody is answered with a traceback
+            return route.operation_id, _failure(error, route)
+        return route.operation_id, _tag(reply, headers) if method == "GET" else reply
+
+
+def _with(reply: Reply, headers: tuple[tuple[str, str], ...]) -> Reply:
+    """The same answer with these headers."""
+    return Reply(reply.status, reply.body, reply.media_type, headers)
+
+
+async def _read(receive: Receive) -> bytes:
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        return body
+    parts = [body]
+    while message.get("more_body"):
+        message = await receive()
+        parts.append(message.get("body", b""))
+    return b"".join(parts)
+
+
+async def _send(reply: Reply, send: Send, *, head: bool) -> None:
+    headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in reply.headers]
+    if reply.status not in (204, 304):
+        headers.append((b"content-type", reply.media_type.encode()))
+    if isinstance(reply.body, bytes):
+        headers.append((b"content-length", b"%d" % len(reply.body)))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    if isinstance(reply.body, bytes):
+        await send({"type": "http.response.body", "body": b"" if head else reply.body})
+        return
+    async for part in reply.body:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _tag(reply: Reply, headers: Mapping[str, str]) -> Reply:
+    """Whoever has this answer already need not get it again."""
+    if reply.status != 200 or not isinstance(reply.body, bytes):
+        return reply
+    tag = f'"{hashlib.blake2b(reply.body, digest_size=12).hexdigest()}"'
+    known = headers.get("if-none-match", "")
+    if known and (known == "*" or tag in known):
+        return Reply(304, b"", reply.media_type, (("etag", tag),))
+    return Reply(200, reply.body, reply.media_type, (*reply.headers, ("etag", tag)))
+
+
+def _failure(error: Exception, route: Route) -> Reply:
+    if isinstance(error, NotAdmitted):
+        return Reply(error.code, _encoder.encode(InfraError(code=error.code, message=error.message)))
+    if isinstance(error, MusterError):
+        code = 400 if isinstance(error, UserError) else 503 if isinstance(error, ExternalError) else 500
+        if isinstance(error, Refusal):
+            code = error.code
+        return _error(code, f"{error.message}; {error.hint}" if error.hint else error.message)
+    _log.error("%s: a bug in Muster", route.operation_id, exc_info=error)
+    return _error(500, f"{route.operation_id} failed through a bug in Muster; its log has more")
+
+
+def _error(code: int, reason: str) -> Reply:
+    return Reply(code, _encoder.encode(Error(kind="Error", id=code, href="", code=str(code), reason=reason)))

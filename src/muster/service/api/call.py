@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One request and its answer, as the functions that answer see them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias, TypeVar
+
+import msgspec
+
+from muster.frozen import dataclass
+from muster.service.auth.personas import Grant
+from muster.service.refusals import BadRequest
+from muster.service.service import Service
+
+T = TypeVar("T")
+_encoder: Final = msgspec.json.Encoder()
+JSON: Final = "application/json"
+OCTETS: Final = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that was let in."""
+
+    service: Service
+    ids: Mapping[str, str]
+    """What stands for the names in braces of its path."""
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+    grant: Grant | None
+    request_id: str = ""
+
+    def decode(self, kind: type[T]) -> T:
+        """The body as what it has to be."""
+        try:
+            return decoder_of(kind).decode(self.body or b"{}")
+        except msgspec.ValidationError as error:
+            raise BadRequest(f"the body is not as it should be: {error}", hint="see /openapi.json") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise BadRequest(f"the body is not JSON: {error}", hint="send JSON") from None
+
+    def flag(self, name: str) -> bool | None:
+        """A yes or no of the query."""
+        text = self.query.get(name) or self.headers.get(name)
+        return None if text is None else text.lower() in ("true", "1", "yes", "t")
+
+    def number(self, name: str, default: int) -> int:
+        """A number of the query."""
+        text = self.query.get(name)
+        if text is None:
+            return default
+        try:
+            return int(text)
+        except ValueError:
+            raise BadRequest(f"{name}: {text!r} is no number") from None
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A list of the query, separated by commas."""
+        return tuple(filter(None, self.query.get(name, "").split(",")))
+
+
+_decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {}
+
+
+def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """A decoder that is made once."""
+    found = _decoders.get(kind)
+    if found is None:
+        found = _decoders[kind] = msgspec.json.Decoder(kind)
+    return found
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer: a whole body, or one that comes piece by piece."""
+
+    status: int
+    body: bytes | AsyncIterator[bytes] = b""
+    media_type: str = JSON
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Answers: TypeAlias = Callable[[Call], Awaitable[Reply]]
+OPERATIONS: Final[dict[str, Answers]] = {}
+
+
+def answers(operation_id: str) -> Callable[[Answers], Answers]:
+    """This function answers that operation."""
+
+    def declare(function: Answers) -> Answers:
+        OPERATIONS[operation_id] = function
+        return function
+
+    return declare
+
+
+def reply(body: Any, status: int = 200, *headers: tuple[str, str]) -> Reply:
+    """An answer in JSON."""
+    return Reply(status, _encoder.encode(body), JSON, headers)
+
+
+def empty(status: int = 204) -> Reply:
+    """An answer without a body."""
+    return Reply(status)
+
+
+def file(body: bytes, name: str, media_type: str = OCTETS) -> Reply:
+    """A file to be saved under a name."""
+    return Reply(200, body, media_type, (("content-disposition", f'attachment; filename="{name}"'),))

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine and what takes time around it: a store, a clock, and those who wait for news.
+
+Everything that is answered is durable: a change is committed before its answer goes out, and what is read is
+answered after whatever it shows has been committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Final, Protocol, TypeVar
+
+from muster.frozen import dataclass
+from muster.service.engine import Engine
+from muster.service.news import Newsroom
+from muster.service.realm import Draft, Realm
+from muster.service.refusals import NotFound, Unavailable
+from muster.service.state import Kind
+from muster.service.store.port import Change, ConflictError, Store, StoreError
+
+T = TypeVar("T")
+_TRIES: Final = 8
+_GATHER_S: Final = 0.05
+"""Hosts that are called because of a new peer are called together."""
+
+
+class Committer(Protocol):
+    """What makes changes durable."""
+
+    async def commit(self, changes: Sequence[Change]) -> None:
+        """Return when they are; ConflictError or StoreError when they are not."""
+
+    async def settle(self, realm: str) -> None:
+        """Return when nothing of a realm is on its way to the store any more."""
+
+
+class Vault(Protocol):
+    """What hides secrets where they are kept."""
+
+    def seal(self, subject: str, field: str, text: str) -> str: ...
+
+    def open(self, subject: str, field: str, sealed: str) -> str: ...
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the service is given: nothing of the world reaches it otherwise."""
+
+    clock: Callable[[], datetime]
+    chance: Callable[[int], bytes]
+    vault: Vault
+    time_passed: Callable[[Draft, Kind, str, bool], None]
+    """What a deadline means that has come; the last tells whether a host has been silent for too long."""
+
+
+class Service:
+    """What the interface asks, and what timers wake."""
+
+    def __init__(self, engine: Engine, store: Store, committer: Committer, around: Surroundings) -> None:
+        self.engine, self.store, self.around = engine, store, around
+        self.news = Newsroom()
+        self._committer = committer
+        self._timers_changed = asyncio.Event()
+        self._to_call: set[str] = set()
+        self._calling: asyncio.TimerHandle | None = None
+
+    # Looking
+
+    def now(self) -> datetime:
+        """The time, as far as the service is concerned."""
+        return self.around.clock()
+
+    def new_id(self) -> str:
+        """A name that nothing has yet."""
+        return str(uuid.UUID(bytes=self.around.chance(16), version=4))
+
+    async def settle(self, realm: str) -> None:
+        """Wait until all that a realm shows is durable."""
+        await self._committer.settle(realm)
+
+    # Changing
+
+    async def change(
+        self, find: Callable[[], Realm], decide: Callable[[Draft], T], request_id: str = ""
+    ) -> T:
+        """Decide about a realm and return when it is durable.
+
+        When somebody else changed the realm meanwhile, it is looked up and decided about again.
+        """
+        for _ in range(_TRIES):
+            realm = find()
+            change, answer = self.engine.change(realm, decide, self.now(), request_id)
+            if change is None:
+                await self._committer.settle(realm.id)
+                return answer
+            if await self._commit([change]):
+                return answer
+        raise Unavailable("too many others change the same cluster", hint="ask again")
+
+    async def move(self, find: Callable[[], tuple[Realm, Realm]], decide: Callable[[Draft, Draft], T]) -> T:
+        """Decide about two realms at once."""
+        for _ in range(_TRIES):
+            start, end = find()
+            changes, answer = self.engine.move(start, end, decide, self.now())
+            if not changes or await self._commit(changes):
+                return answer
+        raise Unavailable("too many others change the same clusters", hint="ask again")
+
+    async def _commit(self, changes: list[Change]) -> bool:
+        """Whether they are durable now; if somebody was quicker, their realms are as the store has them."""
+        try:
+            await self._committer.commit(changes)
+        except ConflictError:
+            await self._reload({change.realm for change in changes})
+            return False
+        except StoreError as error:
+            await self._reload({change.realm for change in changes})
+            raise Unavailable(error.message, hint=error.hint) from error
+        self.published(changes)
+        return True
+
+    def published(self, changes: Sequence[Change]) -> None:
+        """Tell those who wait that something changed."""
+        self.news.publish(changes)
+        self._timers_changed.set()
+        for change in changes:
+            self._to_call.update(self._concerned(change))
+        if self._to_call and self._calling is None:
+            self._calling = asyncio.get_running_loop().call_later(_GATHER_S, self._call)
+
+    def _concerned(self, change: Change) -> set[str]:
+        """The hosts that may have something new to do: all of a realm when a host is new in it."""
+        hosts = {event.id for event in change.events if event.kind == "host" and event.values}
+        for event in change.events:
+            if event.kind == "cluster" or "networks" in event.values or event.born:
+                realm = self.engine.realms.get(change.realm)
+                return set(realm.hosts) if realm is not None else hosts
+        return hosts
+
+    def _call(self) -> None:
+        self._calling = None
+        hosts, self._to_call = self._to_call, set()
+        self.news.call(hosts)
+
+    async def _reload(self, realms: set[str]) -> None:
+        for id in realms:
+            try:
+                found = await asyncio.to_thread(lambda: list(self.store.load(id)))  # noqa: B023 - awaited here
+            except StoreError:
+                continue
+            self.engine.forget(id)
+            self.engine.load(found, self.now())
+
+    # Time
+
+    async def run(self) -> None:
+        """Do what is due, when it is due, until cancelled."""
+        while True:
+            self._timers_changed.clear()
+            next_due = self.engine.next_due()
+            seconds = 60.0 if next_due is None else (next_due - self.now()).total_seconds()
+            try:
+                async with asyncio.timeout(max(0.0, min(60.0, seconds))):
+                    await self._timers_changed.wait()
+            except TimeoutError:
+                await self.pass_time()
+
+    async def pass_time(self) -> None:
+        """Decide about everything that is due."""
+        now = self.now()
+        for realm, kind, id in self.engine.due(now):
+            silent = kind == "host" and self.engine.is_silent(realm.hosts[id], now)
+            with suppress(Unavailable, NotFound):  # The store is away: the next look finds the same.
+                await self._pass_time(kind, id, silent=silent)
+
+    async def _pass_time(self, kind: Kind, id: str, *, silent: bool) -> None:
+        await self.change(
+            lambda: self.engine.realm_of(kind, id),
+            lambda draft: self.around.time_passed(draft, kind, id, silent),
+        )
+
+    def close(self) -> None:
+        """Call nobody any more."""
+        if self._calling is not None:
+            self._calling.cancel()
