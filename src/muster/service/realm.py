@@ -148,12 +148,12 @@ class Draft:
         self.realm, self.now = realm, now
         self._request_id = request_id
         self.events: list[Event] = []
-        self.changes: dict[Key, set[str]] = msgspec.field(default_factory=dict)
+        self.changes: dict[Key, set[str]] = {}
         """Which fields changed since somebody last took note; all of them when a subject is new or gone."""
-        self._above: dict[str, Host | None] = msgspec.field(default_factory=dict)
+        self._above: dict[str, Host | None] = {}
         self._cluster, self._infra_env = realm.cluster, realm.infra_env
         self.hosts: Mapping[str, Host] = _Hosts(realm.hosts, self._above)
-        self.documents: dict[tuple[str, str], bytes | None] = msgspec.field(default_factory=dict)
+        self.documents: dict[tuple[str, str], bytes | None] = {}
         """Files of the realm by subject and name: too large for events, and read only when asked for."""
 
     @property
@@ -235,7 +235,7 @@ class Draft:
     def touched(self) -> dict[Key, Subject | None]:
         """Every subject that changed, as it is now."""
         keys = dict.fromkeys((each.kind, each.id) for each in self.events if each.values or each.gone)
-        found: dict[Key, Subject | None] = msgspec.field(default_factory=dict)
+        found: dict[Key, Subject | None] = {}
         for kind, id in keys:
             if kind == "host":
                 found[kind, id] = self.hosts.get(id)

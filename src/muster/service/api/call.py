@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from muster.frozen import dataclass
-from muster.service.auth.personas import Grant
+from muster.service.auth.personas import Grant, Scope
 from muster.service.refusals import BadRequest
 from muster.service.service import Service
 
@@ -55,6 +55,10 @@ class Call:
             return int(text)
         except ValueError:
             raise BadRequest(f"{name}: {text!r} is no number") from None
+
+    def sees(self, **ids: str | None) -> bool:
+        """Whether a thing in a list is for the caller to see."""
+        return self.grant is None or self.grant.sees(Scope(**ids))
 
     def words(self, name: str) -> tuple[str, ...]:
         """A list of the query, separated by commas."""

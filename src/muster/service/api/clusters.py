@@ -3,27 +3,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
 from muster.model.wire.cluster import (
     ClusterCreateParams,
-    ClusterFinalizingProgress,
-    CompletionParams,
     DisconnectedClusterCreateParams,
     IgnoredValidations,
     ImportClusterParams,
     V2ClusterUpdateParams,
 )
 from muster.service.api.call import Call, Reply, answers, empty, reply
-from muster.service.api.showing import cluster_reply, shown_hosts
+from muster.service.api.showing import cluster_reply, shown_cluster, shown_hosts
 from muster.service.decisions import clusters as decide
 from muster.service.realm import Draft, Realm
 from muster.service.state import Cluster
-from muster.service.states import cluster as states
 
 
-def _realm(call: Call) -> Realm:
+def realm_of(call: Call) -> Realm:
+    """The realm of the cluster that the path names."""
     return call.service.engine.realm_of("cluster", call.ids["cluster_id"])
+
+
+def cluster_of(call: Call) -> Cluster:
+    """The cluster that the path names."""
+    return call.service.engine.cluster(call.ids["cluster_id"])
+
+
+async def change(call: Call, decision: Callable[[Draft], Any]) -> None:
+    """Decide something about the cluster that the path names."""
+    await call.service.change(lambda: realm_of(call), decision, call.request_id)
 
 
 @answers("v2RegisterCluster")
@@ -45,9 +56,14 @@ async def register_disconnected(call: Call) -> Reply:
     return await _create(call, id, lambda draft: decide.register_disconnected(draft, id, params))
 
 
-async def _create(call: Call, id: str, decision: Decision) -> Reply:
+async def _create(call: Call, id: str, decision: Callable[[Draft], Cluster]) -> Reply:
     engine = call.service.engine
-    await call.service.change(lambda: engine.create(id), decision, call.request_id)
+    try:
+        await call.service.change(lambda: engine.create(id), decision, call.request_id)
+    except BaseException:
+        if not engine.realms[id].version:
+            engine.forget(id)
+        raise
     return await cluster_reply(call, id, 201)
 
 
@@ -55,10 +71,79 @@ async def _create(call: Call, id: str, decision: Decision) -> Reply:
 async def list_clusters(call: Call) -> Reply:
     wanted = call.query.get("openshift_cluster_id")
     found = [
-        each
+        each.id
         for each in call.service.engine.clusters()
-        if wanted in (None, each.openshift_cluster_id) and call.may_see(cluster_id=each.id)
+        if wanted in (None, each.openshift_cluster_id) and call.sees(cluster_id=each.id)
     ]
-    for each in found:
-        await call.service.settle(each.id)
-    return reply([shown_cluster(call, each.id, with_hosts=call.flag("with_hosts") is True) for each in found])
+    for id in found:
+        await call.service.settle(id)
+    with_hosts = call.flag("with_hosts") is True
+    return reply([shown_cluster(call, id, with_hosts=with_hosts) for id in found])
+
+
+@answers("v2GetCluster")
+async def get_cluster(call: Call) -> Reply:
+    return await cluster_reply(call, call.ids["cluster_id"], with_hosts=not call.flag("exclude-hosts"))
+
+
+@answers("V2UpdateCluster")
+async def update_cluster(call: Call) -> Reply:
+    params, seal = call.decode(V2ClusterUpdateParams), call.service.around.vault.seal
+    await change(call, lambda draft: decide.update_cluster(draft, params, seal))
+    return await cluster_reply(call, call.ids["cluster_id"], 201)
+
+
+@answers("v2DeregisterCluster")
+async def deregister_cluster(call: Call) -> Reply:
+    await change(call, decide.deregister_cluster)
+    return empty()
+
+
+@answers("ListClusterHosts")
+async def list_cluster_hosts(call: Call) -> Reply:
+    realm = realm_of(call)
+    await call.service.settle(realm.id)
+    role, status = call.query.get("role"), call.query.get("status")
+    found = [
+        host
+        for host in realm.hosts.values()
+        if role in (None, host.role, host.suggested_role) and status in (None, host.status)
+    ]
+    shown = shown_hosts(call, found, with_connectivity=call.flag("with-connectivity") is True)
+    if not call.flag("with-inventory"):
+        shown = [msgspec.structs.replace(host, inventory=None) for host in shown]
+    return reply(shown)
+
+
+@answers("v2GetIgnoredValidations")
+async def get_ignored(call: Call) -> Reply:
+    return reply(_ignored(cluster_of(call)))
+
+
+@answers("v2SetIgnoredValidations")
+async def set_ignored(call: Call) -> Reply:
+    wanted = call.decode(IgnoredValidations)
+    await change(call, lambda draft: decide.ignore_validations(draft, wanted))
+    return reply(_ignored(cluster_of(call)), 201)
+
+
+def _ignored(cluster: Cluster) -> IgnoredValidations:
+    def show(ids: tuple[str, ...]) -> str:
+        return msgspec.json.encode(ids).decode()
+
+    return IgnoredValidations(
+        host_validation_ids=show(cluster.ignored_host_validations),
+        cluster_validation_ids=show(cluster.ignored_cluster_validations),
+    )
+
+
+@answers("V2GetClusterUISettings")
+async def get_ui_settings(call: Call) -> Reply:
+    return reply(cluster_of(call).ui_settings)
+
+
+@answers("V2UpdateClusterUISettings")
+async def update_ui_settings(call: Call) -> Reply:
+    text = call.decode(str)
+    await change(call, lambda draft: draft.change(draft.cluster, ui_settings=text))
+    return reply(text)

@@ -136,3 +136,17 @@ def deregister_host(draft: Draft, host: Host) -> None:
     """A host is gone; when it asks again it is told so."""
     draft.tell(host, "host_deregistered", f"Host {host.requested_hostname or host.id}: deregistered")
     draft.remove(host)
+
+
+_FORGOTTEN: Final[dict[str, dict[str, Any]]] = {
+    "sufficient-installation-disk-speed": {"disk_speeds": {}},
+    "container-images-available": {"images": ()},
+}
+
+
+def reset_validation(draft: Draft, host: Host, id: str) -> Host:
+    """Forget what a check found, so that it is done again."""
+    if id not in _FORGOTTEN:
+        raise checks.refuse("validation_id", f"{id} cannot be reset", f"one of {', '.join(_FORGOTTEN)} can")
+    draft.change(host, **_FORGOTTEN[id])
+    return draft.hosts[host.id]

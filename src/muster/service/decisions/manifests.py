@@ -26,16 +26,15 @@ def create_manifest(draft: Draft, params: CreateManifestParams) -> Manifest:
     return _put(draft, params.folder or "manifests", params.file_name, params.content)
 
 
-def update_manifest(draft: Draft, params: UpdateManifestParams) -> Manifest:
+def update_manifest(draft: Draft, params: UpdateManifestParams, present: bytes) -> Manifest:
     """Other content, another name or another folder; what is not said stays."""
-    old_folder = params.folder
-    key = _key(draft, old_folder, params.file_name)
-    folder, name = params.updated_folder or old_folder, params.updated_file_name or params.file_name
+    key = _key(draft, params.folder, params.file_name)
+    folder, name = params.updated_folder or params.folder, params.updated_file_name or params.file_name
     content = params.updated_content
     if content is None:
-        raise checks.refuse("updated_content", "it is not given", "send the whole manifest")
+        content = base64.b64encode(present).decode()
     made = _put(draft, folder, name, content)
-    if (folder, name) != (old_folder, params.file_name):
+    if (folder, name) != (params.folder, params.file_name):
         _drop(draft, key)
     return made
 

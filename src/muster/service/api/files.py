@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers with files of a cluster: its configuration, credentials, Ignition configs and logs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+from muster.model.wire.cluster import Credentials
+from muster.model.wire.infra_env import PresignedUrl
+from muster.service.api.call import Call, Reply, answers, empty, file, reply
+from muster.service.api.clusters import change, cluster_of
+from muster.service.decisions import checks
+from muster.service.preparing import SECRET_FILES, order_of
+from muster.service.refusals import BadRequest, NotFound, StateConflict
+from muster.service.state import Cluster
+
+_FILES: Final = frozenset(
+    {
+        *("bootstrap.ign", "master.ign", "worker.ign", "arbiter.ign", "metadata.json", "install-config.yaml"),
+        *("custom_manifests.json", "custom_manifests.yaml"),
+    }
+)
+_CREDENTIALS: Final = frozenset({"kubeadmin-password", "kubeconfig", "kubeconfig-noingress"})
+_LINK_LASTS: Final = timedelta(minutes=10)
+
+
+@answers("v2GetClusterInstallConfig")
+async def get_install_config(call: Call) -> Reply:
+    cluster = cluster_of(call)
+    return reply(call.service.driver.install_config(order_of(call.service, cluster.id, with_secrets=False)))
+
+
+@answers("v2UpdateClusterInstallConfig")
+async def update_install_config(call: Call) -> Reply:
+    text = checks.json_object("the install config override", call.decode(str))
+    await change(call, lambda draft: draft.change(draft.cluster, install_config_overrides=text))
+    return empty(201)
+
+
+@answers("V2DownloadClusterFiles")
+async def download_file(call: Call) -> Reply:
+    return _file(call, cluster_of(call), _wanted(call, _FILES))
+
+
+@answers("V2DownloadClusterCredentials")
+async def download_credentials(call: Call) -> Reply:
+    cluster, name = cluster_of(call), _wanted(call, _CREDENTIALS)
+    if name == "kubeconfig" and not _read(call, cluster, name):
+        return file(_file(call, cluster, "kubeconfig-noingress").body, name)  # type: ignore[arg-type]
+    return _file(call, cluster, name)
+
+
+@answers("V2GetCredentials")
+async def get_credentials(call: Call) -> Reply:
+    cluster = cluster_of(call)
+    password = _read(call, cluster, "kubeadmin-password")
+    if not password:
+        raise StateConflict(
+            f"cluster {cluster.name} has no credentials yet: it is {cluster.status}",
+            hint="they are made when its installation begins",
+        )
+    console = f"https://console-openshift-console.apps.{cluster.name}.{cluster.base_dns_domain}"
+    return reply(Credentials(username="kubeadmin", password=password.decode().strip(), console_url=console))
+
+
+@answers("V2GetPresignedForClusterFiles")
+async def presigned_file(call: Call) -> Reply:
+    name = _wanted(call, _FILES | {"logs", "manifests"})
+    place, more = ("logs", "") if name == "logs" else ("downloads/files", f"?file_name={name}")
+    return _link(call, cluster_of(call), f"{place}{more}")
+
+
+@answers("V2GetPresignedForClusterCredentials")
+async def presigned_credentials(call: Call) -> Reply:
+    return _link(call, cluster_of(call), f"downloads/credentials?file_name={_wanted(call, _CREDENTIALS)}")
+
+
+def _link(call: Call, cluster: Cluster, tail: str) -> Reply:
+    expires = call.service.now() + _LINK_LASTS
+    path = f"/api/assisted-install/v2/clusters/{cluster.id}/{tail}"
+    return reply(PresignedUrl(url=call.service.links.sign(path, expires, cluster_id=cluster.id), expires_at=expires))
+
+
+@answers("v2DownloadHostIgnition")
+async def download_host_ignition(call: Call) -> Reply:
+    host = call.service.engine.host(call.ids["host_id"], call.ids["infra_env_id"])
+    if host.cluster_id is None:
+        raise StateConflict(f"host {host.id} is in no cluster", hint="bind it first")
+    return _file(call, call.service.engine.cluster(host.cluster_id), f"host/{host.id}.ign")
+
+
+def _wanted(call: Call, known: frozenset[str]) -> str:
+    name = call.query.get("file_name", "")
+    if name not in known:
+        raise BadRequest(f"file_name: {name!r} is none", hint=f"ask for {', '.join(sorted(known))}")
+    return name
+
+
+def _read(call: Call, cluster: Cluster, name: str) -> bytes | None:
+    body = call.service.store.document(cluster.id, cluster.id, f"file/{name}")
+    if body is not None and name in SECRET_FILES:
+        return call.service.around.vault.open(cluster.id, name, body.decode()).encode()
+    return body
+
+
+def _file(call: Call, cluster: Cluster, name: str) -> Reply:
+    body = _read(call, cluster, name)
+    if body is None:
+        raise NotFound(
+            f"cluster {cluster.name} has no {name} yet: it is {cluster.status}",
+            hint="its files are made when its installation begins",
+        )
+    return file(body, name.rsplit("/", 1)[-1])

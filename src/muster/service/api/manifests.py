@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers about the manifests of a cluster."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from muster.model.wire.files import CreateManifestParams, Manifest, UpdateManifestParams
+from muster.service.api.call import Call, Reply, answers, empty, file, reply
+from muster.service.api.clusters import change, cluster_of
+from muster.service.decisions import manifests as decide
+from muster.service.realm import Draft
+from muster.service.refusals import BadRequest, NotFound
+
+
+@answers("V2ListClusterManifests")
+async def list_manifests(call: Call) -> Reply:
+    cluster = cluster_of(call)
+    await call.service.settle(cluster.id)
+    return reply([_show(key) for key in cluster.manifests])
+
+
+def _show(key: str) -> Manifest:
+    folder, name = key.split("/", 1)
+    return Manifest(
+        folder=cast("Literal['manifests', 'openshift']", folder), file_name=name, manifest_source="user"
+    )
+
+
+@answers("V2CreateClusterManifest")
+async def create_manifest(call: Call) -> Reply:
+    params, made = call.decode(CreateManifestParams), []
+
+    def decision(draft: Draft) -> None:
+        made[:] = [decide.create_manifest(draft, params)]
+
+    await change(call, decision)
+    return reply(made[0], 201)
+
+
+@answers("V2UpdateClusterManifest")
+async def update_manifest(call: Call) -> Reply:
+    params, made = call.decode(UpdateManifestParams), []
+
+    def decision(draft: Draft) -> None:
+        content = b""
+        if params.updated_content is None:
+            key = decide.document_name(f"{params.folder}/{params.file_name}")
+            content = call.service.store.document(draft.realm.id, draft.cluster.id, key) or b""
+        made[:] = [decide.update_manifest(draft, params, content)]
+
+    await change(call, decision)
+    return reply(made[0])
+
+
+@answers("V2DeleteClusterManifest")
+async def delete_manifest(call: Call) -> Reply:
+    folder, name = call.query.get("folder") or "manifests", _name(call)
+    await change(call, lambda draft: decide.delete_manifest(draft, folder, name))
+    return empty(200)
+
+
+@answers("v2DownloadClusterManifest")
+async def download_manifest(call: Call) -> Reply:
+    cluster, name = cluster_of(call), _name(call)
+    key = f"{call.query.get('folder') or 'manifests'}/{name}"
+    body = call.service.store.document(cluster.id, cluster.id, decide.document_name(key))
+    if key not in cluster.manifests or body is None:
+        raise NotFound(f"cluster {cluster.name} has no manifest {key}", hint="list its manifests")
+    return file(body, name)
+
+
+def _name(call: Call) -> str:
+    name = call.query.get("file_name", "")
+    if not name:
+        raise BadRequest("file_name is missing", hint="say which manifest is meant")
+    return name

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What callers are shown of the state, with what only the running service knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from muster.model.wire.cluster import Cluster as WireCluster
+from muster.model.wire.host import Host as WireHost
+from muster.service.api.call import Call, Reply, reply
+from muster.service.api.views import show_cluster, show_host
+from muster.service.state import Host
+
+
+def shown_host(call: Call, host: Host, *, with_connectivity: bool = True) -> WireHost:
+    """A host, when it was last heard, and what it reported of its peers."""
+    engine = call.service.engine
+    realm = engine.realm_of("host", host.id)
+    report = call.service.store.document(realm.id, host.id, "connectivity") if with_connectivity else None
+    return show_host(host, realm.cluster, heard_at=engine.heard.get(host.id), connectivity=report)
+
+
+def shown_hosts(call: Call, hosts: Iterable[Host], *, with_connectivity: bool = True) -> list[WireHost]:
+    """Several hosts."""
+    return [shown_host(call, each, with_connectivity=with_connectivity) for each in hosts]
+
+
+def shown_cluster(call: Call, id: str, *, with_hosts: bool) -> WireCluster:
+    """A cluster, with its hosts if they are wanted."""
+    realm = call.service.engine.realm_of("cluster", id)
+    assert realm.cluster is not None
+    hosts = list(realm.hosts.values())
+    shown = shown_hosts(call, hosts, with_connectivity=False) if with_hosts else None
+    return show_cluster(realm.cluster, hosts, shown)
+
+
+async def cluster_reply(call: Call, id: str, status: int = 200, *, with_hosts: bool = True) -> Reply:
+    """An answer that shows a cluster; what it shows is durable."""
+    await call.service.settle(id)
+    return reply(shown_cluster(call, id, with_hosts=with_hosts), status)
+
+
+async def host_reply(call: Call, id: str, status: int = 200) -> Reply:
+    """An answer that shows a host."""
+    engine = call.service.engine
+    await call.service.settle(engine.realm_of("host", id).id)
+    return reply(shown_host(call, engine.host(id)), status)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the files of clusters whose installation was asked for, and goes on with it after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from muster.errors import MusterError
+from muster.model.wire.cluster import LastInstallationPreparation
+from muster.service.decisions.manifests import document_name
+from muster.service.realm import Draft
+from muster.service.refusals import NotFound, Unavailable
+from muster.service.release_driver import ClusterOrder
+
+if TYPE_CHECKING:
+    from muster.service.service import Service
+
+SECRET_FILES: Final = frozenset({"kubeadmin-password", "kubeconfig", "kubeconfig-noingress"})
+
+
+def order_of(service: Service, cluster_id: str, *, with_secrets: bool) -> ClusterOrder:
+    """What a cluster is to be made of."""
+    realm = service.engine.realm_of("cluster", cluster_id)
+    cluster = realm.cluster
+    assert cluster is not None
+    manifests = {}
+    for key in cluster.manifests:
+        manifests[key] = service.store.document(realm.id, cluster.id, document_name(key)) or b""
+    secret = ""
+    if with_secrets and cluster.pull_secret:
+        secret = service.around.vault.open(cluster.id, "pull_secret", cluster.pull_secret)
+    return ClusterOrder(cluster, tuple(realm.hosts.values()), secret, manifests)
+
+
+class Preparer:
+    """Prepares one cluster at a time for each that wants it."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def look(self, cluster_id: str) -> None:
+        """Begin, if this cluster wants to be prepared and nobody does it yet."""
+        try:
+            cluster = self._service.engine.cluster(cluster_id)
+        except NotFound:
+            return
+        wants = cluster.status == "preparing-for-installation" and cluster.preparation.status == "not_started"
+        if wants and cluster_id not in self._tasks:
+            task = asyncio.ensure_future(self._prepare(cluster_id))
+            self._tasks[cluster_id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(cluster_id, None))
+
+    def look_at_all(self) -> None:
+        """Go on with what was under way when the service ended."""
+        for cluster in self._service.engine.clusters():
+            self.look(cluster.id)
+
+    async def _prepare(self, cluster_id: str) -> None:
+        service = self._service
+        files: dict[str, bytes] = {}
+        try:
+            order = order_of(service, cluster_id, with_secrets=True)
+            files.update(await asyncio.to_thread(service.driver.prepare, order))
+            done = LastInstallationPreparation(status="success", reason="the cluster's files are made")
+        except MusterError as error:
+            reason = f"{error.message}; {error.hint}" if error.hint else error.message
+            done = LastInstallationPreparation(status="failed", reason=reason)
+        try:
+            await service.change(
+                lambda: service.engine.realm_of("cluster", cluster_id),
+                lambda draft: self._keep(draft, files, done),
+            )
+        except (Unavailable, NotFound):
+            return  # The cluster is gone, or the store is away and its deadline will tell.
+
+    def _keep(self, draft: Draft, files: dict[str, bytes], done: LastInstallationPreparation) -> None:
+        cluster = draft.cluster
+        if cluster.status != "preparing-for-installation":
+            return  # It was cancelled meanwhile.
+        for name, body in files.items():
+            content = body
+            if name in SECRET_FILES:
+                content = self._service.around.vault.seal(cluster.id, name, body.decode()).encode()
+            draft.documents[cluster.id, f"file/{name}"] = content
+        draft.change(cluster, preparation=done)
+        if done.status == "failed":
+            draft.tell(
+                cluster,
+                "prepare_installation_failed",
+                f"The files of cluster {cluster.name} could not be made: {done.reason}",
+                severity="warning",
+            )
+
+    async def close(self) -> None:
+        """Leave it; it is begun again with the next start."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
