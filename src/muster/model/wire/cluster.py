@@ -179,9 +179,7 @@ class Cluster(Wire, frozen=True, kw_only=True):
     progress: ClusterProgressInfo | None = None
     disk_encryption: DiskEncryption | None = None
     hosts: tuple[Host, ...] | None = None
-    ready_host_count: Annotated[
-        int | None, about("Hosts that could be installed now, or are being installed.")
-    ] = None
+    ready_host_count: Annotated[int | None, about("Hosts that could be installed now.")] = None
     enabled_host_count: Annotated[int | None, about("Hosts that take part.")] = None
     total_host_count: Annotated[int | None, about("All hosts of the cluster.")] = None
     schedulable_masters: bool | None = None

@@ -128,7 +128,7 @@ class Host(Wire, frozen=True, kw_only=True):
     skip_formatting_disks: Annotated[
         str | None, about("Ids of disks that are left as they are, separated by commas.")
     ] = None
-    fencing_credentials: Annotated[str | None, about("JSON in a string, without the password.")] = None
+    fencing_credentials: Annotated[str | None, about("Never shown.")] = None
 
 
 class HostCreateParams(Wire, frozen=True, kw_only=True):
@@ -159,7 +159,7 @@ class NextStepRunnerCommand(Wire, frozen=True, kw_only=True):
     retry_seconds: int | None = None
 
 
-class HostRegistrationResponse(Wire, frozen=True, kw_only=True):
+class HostRegistrationResponse(Host, frozen=True, kw_only=True):
     """A host as it was registered, and what its agent does next."""
 
     next_step_runner_command: NextStepRunnerCommand | None = None

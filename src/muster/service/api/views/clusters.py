@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters, as clients are shown them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from muster.model.wire.cluster import Cluster as WireCluster
+from muster.model.wire.cluster import HostNetwork, ImageInfo
+from muster.model.wire.operators import BundleCreateParams, MonitoredOperator
+from muster.service.api.views.hosts import show_host
+from muster.service.api.views.text import PREFIX, copier, json_or_none, json_text, show_verdicts
+from muster.service.state import Cluster, Host
+from muster.service.validations.registry import CLUSTER
+
+_REWORDED: Final = ("ignored_host_validations", "ignored_cluster_validations")
+_copy = copier(Cluster, WireCluster, "status_info", *_REWORDED)
+
+
+def show_cluster(
+    cluster: Cluster,
+    hosts: Collection[Host],
+    *,
+    heard: Mapping[str, datetime] | None = None,
+    with_hosts: bool = True,
+) -> WireCluster:
+    """A cluster. All its hosts are needed even when they are not to be shown: much follows from them."""
+    when = heard or {}
+    return WireCluster(
+        href=f"{PREFIX}/clusters/{cluster.id}",
+        image_info=ImageInfo(),
+        status_info=cluster.status_info,
+        high_availability_mode="None" if cluster.control_plane_count == 1 else "Full",
+        pull_secret_set=bool(cluster.pull_secret),
+        validations_info=show_verdicts(cluster.verdicts, CLUSTER),
+        ignored_host_validations=json_or_none(cluster.ignored_host_validations),
+        ignored_cluster_validations=json_or_none(cluster.ignored_cluster_validations),
+        operator_bundles=_bundles(cluster.monitored_operators),
+        last_installation_preparation=cluster.preparation,
+        hosts=tuple(show_host(host, cluster, heard_at=when.get(host.id)) for host in hosts)
+        if with_hosts
+        else None,
+        **_singletons(cluster),
+        **_summary(hosts),
+        **_copy(cluster),
+    )
+
+
+def _singletons(cluster: Cluster) -> dict[str, Any]:
+    """The first network of each kind, for clients that know of one only."""
+    found: dict[str, Any] = {}
+    if cluster.cluster_networks:
+        first = cluster.cluster_networks[0]
+        found.update(cluster_network_cidr=first.cidr, cluster_network_host_prefix=first.host_prefix)
+    if cluster.service_networks:
+        found["service_network_cidr"] = cluster.service_networks[0].cidr
+    if cluster.machine_networks:
+        found["machine_network_cidr"] = cluster.machine_networks[0].cidr
+    return found
+
+
+def _summary(hosts: Collection[Host]) -> dict[str, Any]:
+    """What follows from the hosts."""
+    networks = _by_name((name, host.id) for host in hosts for name in host.networks)
+    groups = _by_name((name, host.id) for host in hosts for name in host.groups)
+    return {
+        "total_host_count": len(hosts),
+        "enabled_host_count": sum(1 for host in hosts if host.status != "disabled"),
+        "ready_host_count": sum(1 for host in hosts if host.status == "known"),
+        "host_networks": tuple(HostNetwork(cidr=cidr, host_ids=tuple(ids)) for cidr, ids in networks.items()),
+        "connectivity_majority_groups": json_text(groups),
+        "ip_collisions": json_text(_collisions(hosts)),
+    }
+
+
+def _by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, id in pairs:
+        found.setdefault(name, []).append(id)
+    return {name: sorted(found[name]) for name in sorted(found)}
+
+
+def _collisions(hosts: Iterable[Host]) -> dict[str, list[str]]:
+    """Addresses that several machines answer for, with the MACs that are ours."""
+    wanted = {address for host in hosts for address in host.collisions}
+    found: dict[str, set[str]] = {address: set() for address in sorted(wanted)}
+    for host in hosts if wanted else ():
+        for nic in host.inventory.interfaces or () if host.inventory is not None else ():
+            for address in (*(nic.ipv4_addresses or ()), *(nic.ipv6_addresses or ())):
+                if (name := address.partition("/")[0]) in found and nic.mac_address:
+                    found[name].add(nic.mac_address)
+    return {address: sorted(macs) for address, macs in found.items()}
+
+
+def _bundles(operators: Iterable[MonitoredOperator]) -> tuple[BundleCreateParams, ...] | None:
+    """The groups that operators were asked for with."""
+    ids = {id for each in operators for id in each.source_bundles or ()}
+    return tuple(BundleCreateParams(id=id) for id in sorted(ids)) or None
