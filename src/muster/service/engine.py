@@ -11,7 +11,7 @@ could not be committed is forgotten by loading its realm again.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
@@ -120,6 +120,10 @@ class Engine:
         """The hosts of an infra-env, bound to a cluster or not."""
         found = (self.host(id) for id in self._members.get(infra_env_id, ()))
         return sorted(found, key=lambda host: (host.created_at, host.id))
+
+    def members(self, infra_env_id: str) -> Set[str]:
+        """The ids of an infra-env's hosts."""
+        return self._members.get(infra_env_id, set())
 
     # Changing
 

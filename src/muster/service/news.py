@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -50,7 +50,7 @@ class Newsroom:
                 else:
                     queue.put_nowait(news)
 
-    async def follow(self, after: int | None = None) -> AsyncIterator[News | None]:
+    async def follow(self, after: int | None = None) -> AsyncGenerator[News | None, None]:
         """All news from a number on; None: some were missed, so look at everything again."""
         queue: asyncio.Queue[News | None] = asyncio.Queue()
         if after is not None:

@@ -62,7 +62,7 @@ class Preparer:
         files: dict[str, bytes] = {}
         try:
             order = order_of(service, cluster_id, with_secrets=True)
-            files.update(await asyncio.to_thread(service.driver.prepare, order))
+            files.update(await asyncio.to_thread(service.around.driver.prepare, order))
             done = LastInstallationPreparation(status="success", reason="the cluster's files are made")
         except MusterError as error:
             reason = f"{error.message}; {error.hint}" if error.hint else error.message

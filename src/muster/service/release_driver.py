@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the service asks of a release: the files that make a cluster of hosts.
 
-Each kind of release has a driver. The service does not care what is in the files: it keeps them, hands them to
-whom they are for, and starts the installation when they are there.
+Each kind of release has a driver. The service does not care what is in the files: it keeps them, hands them
+to whom they are for, and starts the installation when they are there.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ class ReleaseDriver(Protocol):
         """The configuration of the cluster, with secrets left out, for people to look at."""
 
     def prepare(self, order: ClusterOrder) -> Mapping[str, bytes]:
-        """The cluster's files by name: install-config.yaml, kubeconfig-noingress, kubeadmin-password, metadata.json
-        and Ignition configs: `<role>.ign` for roles, `host/<id>.ign` for hosts. UserError says what is wrong."""
+        """The cluster's files by name; UserError says why they cannot be made.
+
+        install-config.yaml, metadata.json, kubeconfig-noingress, kubeadmin-password, and Ignition configs:
+        `<role>.ign` for roles, `host/<id>.ign` for hosts.
+        """
 
     def images(self, order: ClusterOrder) -> tuple[str, ...]:
         """The images that a host must be able to get before it is installed."""

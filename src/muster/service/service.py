@@ -15,11 +15,14 @@ from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
 from muster.frozen import dataclass
+from muster.model.wire.infra_env import HostStaticNetworkConfig
 from muster.service.engine import Engine
 from muster.service.news import Newsroom
+from muster.service.offers import Offers
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import NotFound, Unavailable
-from muster.service.state import Kind
+from muster.service.release_driver import ReleaseDriver
+from muster.service.state import InfraEnv, Kind
 from muster.service.store.port import Change, ConflictError, Store, StoreError
 
 T = TypeVar("T")
@@ -46,6 +49,22 @@ class Vault(Protocol):
     def open(self, subject: str, field: str, sealed: str) -> str: ...
 
 
+class Media(Protocol):
+    """What makes boot media of infra-envs."""
+
+    def url_of(self, infra_env: InfraEnv) -> tuple[str, datetime]:
+        """Where its medium can be had, and until when."""
+
+    def check_network(self, network: HostStaticNetworkConfig) -> str:
+        """Why a static network cannot be; nothing when it can."""
+
+
+class Links(Protocol):
+    """What makes addresses that open one thing without a login."""
+
+    def sign(self, path: str, expires: datetime, *, cluster_id: str) -> str: ...
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """What the service is given: nothing of the world reaches it otherwise."""
@@ -53,6 +72,10 @@ class Surroundings:
     clock: Callable[[], datetime]
     chance: Callable[[int], bytes]
     vault: Vault
+    driver: ReleaseDriver
+    media: Media
+    links: Links
+    offers: Offers
     time_passed: Callable[[Draft, Kind, str, bool], None]
     """What a deadline means that has come; the last tells whether a host has been silent for too long."""
 
@@ -81,6 +104,14 @@ class Service:
     async def settle(self, realm: str) -> None:
         """Wait until all that a realm shows is durable."""
         await self._committer.settle(realm)
+
+    def is_ready(self) -> bool:
+        """Whether the store answers."""
+        try:
+            self.store.document("", "", "")
+        except StoreError:
+            return False
+        return True
 
     # Changing
 

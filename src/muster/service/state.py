@@ -226,6 +226,10 @@ class Cluster(State, frozen=True, kw_only=True):
     preparation: LastInstallationPreparation = LastInstallationPreparation(status="not_started")
     install_started_at: datetime | None = None
     install_completed_at: datetime | None = None
+    kubeconfig: bool = False
+    """Whether its kubeconfig is there, with the authority of its ingress."""
+    org_soft_timeouts_enabled: bool = False
+    """Whether hosts and stages that take too long are only told of, and do not fail the installation."""
     logs_info: str = ""
     controller_logs_started_at: datetime | None = None
     controller_logs_collected_at: datetime | None = None

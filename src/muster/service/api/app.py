@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface as an ASGI application: find the operation, see who asks, answer, and turn every failure into words."""
+"""The interface as an ASGI application: find the operation, see who asks, answer; failures become words."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ async def default_config(call: Call) -> Reply:
             cluster_network_cidr="10.128.0.0/14",
             cluster_network_host_prefix=23,
             service_network_cidr="172.30.0.0/16",
-            ntp_source=call.service.offers.ntp_source,
+            ntp_source=call.service.around.offers.ntp_source,
             cluster_networks_ipv4=(four[0],),
             cluster_networks_dualstack=(four[0], six[0]),
             service_networks_ipv4=(four[1],),
@@ -53,13 +53,13 @@ async def default_config(call: Call) -> Reply:
 
 @answers("v2ListComponentVersions")
 async def component_versions(call: Call) -> Reply:
-    return reply(ListVersions(versions=dict(call.service.offers.components), release_tag=""))
+    return reply(ListVersions(versions=dict(call.service.around.offers.components), release_tag=""))
 
 
 @answers("v2ListSupportedOpenshiftVersions")
 async def versions(call: Call) -> Reply:
     wanted, found = call.query.get("version", ""), {}
-    for offer in call.service.offers.releases:
+    for offer in call.service.around.offers.releases:
         if offer.version.startswith(wanted):
             found[offer.version] = OpenshiftVersion(
                 display_name=offer.title or offer.version,
@@ -73,12 +73,12 @@ async def versions(call: Call) -> Reply:
 
 
 @answers("v2ListReleaseSources")
-async def release_sources(call: Call) -> Reply:
+async def release_sources(_call: Call) -> Reply:
     return reply([])
 
 
 @answers("V2ListManagedDomains")
-async def domains(call: Call) -> Reply:
+async def domains(_call: Call) -> Reply:
     return reply([])
 
 
@@ -135,7 +135,7 @@ async def preflight(call: Call) -> Reply:
 
 
 @answers("V2ListSupportedOperators")
-async def operators(call: Call) -> Reply:
+async def operators(_call: Call) -> Reply:
     return reply([])
 
 
@@ -145,7 +145,7 @@ async def operator_properties(call: Call) -> Reply:
 
 
 @answers("V2ListBundles")
-async def bundles(call: Call) -> Reply:
+async def bundles(_call: Call) -> Reply:
     return reply([])
 
 

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-import msgspec
+from typing import TypeVar
 
 from muster.model.wire.cluster import (
     ClusterCreateParams,
@@ -16,10 +14,13 @@ from muster.model.wire.cluster import (
     V2ClusterUpdateParams,
 )
 from muster.service.api.call import Call, Reply, answers, empty, reply
-from muster.service.api.showing import cluster_reply, shown_cluster, shown_hosts
+from muster.service.api.showing import cluster_reply, shown_cluster, shown_host
+from muster.service.api.views.files import show_ignored
 from muster.service.decisions import clusters as decide
 from muster.service.realm import Draft, Realm
 from muster.service.state import Cluster
+
+T = TypeVar("T")
 
 
 def realm_of(call: Call) -> Realm:
@@ -32,9 +33,9 @@ def cluster_of(call: Call) -> Cluster:
     return call.service.engine.cluster(call.ids["cluster_id"])
 
 
-async def change(call: Call, decision: Callable[[Draft], Any]) -> None:
+async def change(call: Call, decision: Callable[[Draft], T]) -> T:
     """Decide something about the cluster that the path names."""
-    await call.service.change(lambda: realm_of(call), decision, call.request_id)
+    return await call.service.change(lambda: realm_of(call), decision, call.request_id)
 
 
 @answers("v2RegisterCluster")
@@ -109,32 +110,22 @@ async def list_cluster_hosts(call: Call) -> Reply:
         for host in realm.hosts.values()
         if role in (None, host.role, host.suggested_role) and status in (None, host.status)
     ]
-    shown = shown_hosts(call, found, with_connectivity=call.flag("with-connectivity") is True)
-    if not call.flag("with-inventory"):
-        shown = [msgspec.structs.replace(host, inventory=None) for host in shown]
-    return reply(shown)
+    parts = {
+        part: call.flag(part.replace("_", "-")) is True for part in ("with_connectivity", "with_inventory")
+    }
+    return reply([shown_host(call, host, **parts) for host in found])
 
 
 @answers("v2GetIgnoredValidations")
 async def get_ignored(call: Call) -> Reply:
-    return reply(_ignored(cluster_of(call)))
+    return reply(show_ignored(cluster_of(call)))
 
 
 @answers("v2SetIgnoredValidations")
 async def set_ignored(call: Call) -> Reply:
     wanted = call.decode(IgnoredValidations)
     await change(call, lambda draft: decide.ignore_validations(draft, wanted))
-    return reply(_ignored(cluster_of(call)), 201)
-
-
-def _ignored(cluster: Cluster) -> IgnoredValidations:
-    def show(ids: tuple[str, ...]) -> str:
-        return msgspec.json.encode(ids).decode()
-
-    return IgnoredValidations(
-        host_validation_ids=show(cluster.ignored_host_validations),
-        cluster_validation_ids=show(cluster.ignored_cluster_validations),
-    )
+    return reply(show_ignored(cluster_of(call)), 201)
 
 
 @answers("V2GetClusterUISettings")

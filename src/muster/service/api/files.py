@@ -6,10 +6,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from muster.model.wire.cluster import Credentials
 from muster.model.wire.infra_env import PresignedUrl
 from muster.service.api.call import Call, Reply, answers, empty, file, reply
 from muster.service.api.clusters import change, cluster_of
+from muster.service.api.views.files import show_credentials
 from muster.service.decisions import checks
 from muster.service.preparing import SECRET_FILES, order_of
 from muster.service.refusals import BadRequest, NotFound, StateConflict
@@ -28,7 +28,9 @@ _LINK_LASTS: Final = timedelta(minutes=10)
 @answers("v2GetClusterInstallConfig")
 async def get_install_config(call: Call) -> Reply:
     cluster = cluster_of(call)
-    return reply(call.service.driver.install_config(order_of(call.service, cluster.id, with_secrets=False)))
+    return reply(
+        call.service.around.driver.install_config(order_of(call.service, cluster.id, with_secrets=False))
+    )
 
 
 @answers("v2UpdateClusterInstallConfig")
@@ -60,8 +62,7 @@ async def get_credentials(call: Call) -> Reply:
             f"cluster {cluster.name} has no credentials yet: it is {cluster.status}",
             hint="they are made when its installation begins",
         )
-    console = f"https://console-openshift-console.apps.{cluster.name}.{cluster.base_dns_domain}"
-    return reply(Credentials(username="kubeadmin", password=password.decode().strip(), console_url=console))
+    return reply(show_credentials(cluster, "kubeadmin", password.decode().strip()))
 
 
 @answers("V2GetPresignedForClusterFiles")
@@ -79,7 +80,11 @@ async def presigned_credentials(call: Call) -> Reply:
 def _link(call: Call, cluster: Cluster, tail: str) -> Reply:
     expires = call.service.now() + _LINK_LASTS
     path = f"/api/assisted-install/v2/clusters/{cluster.id}/{tail}"
-    return reply(PresignedUrl(url=call.service.links.sign(path, expires, cluster_id=cluster.id), expires_at=expires))
+    return reply(
+        PresignedUrl(
+            url=call.service.around.links.sign(path, expires, cluster_id=cluster.id), expires_at=expires
+        )
+    )
 
 
 @answers("v2DownloadHostIgnition")

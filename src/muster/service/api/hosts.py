@@ -8,7 +8,7 @@ from typing import Any
 
 from muster.model.wire.host import BindHostParams, HostIgnitionParams, HostUpdateParams, InstallerArgsParams
 from muster.service.api.call import Call, Reply, answers, empty, reply
-from muster.service.api.showing import host_reply, shown_hosts
+from muster.service.api.showing import host_reply, shown_host
 from muster.service.decisions import hosts as decide
 from muster.service.decisions import moving
 from muster.service.realm import Draft, Realm
@@ -35,7 +35,7 @@ async def list_hosts(call: Call) -> Reply:
     hosts = call.service.engine.hosts_of(call.ids["infra_env_id"])
     for realm in {host.cluster_id or host.infra_env_id for host in hosts}:
         await call.service.settle(realm)
-    return reply(shown_hosts(call, hosts))
+    return reply([shown_host(call, host) for host in hosts])
 
 
 @answers("v2GetHost")

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from muster.model.wire.infra_env import InfraEnvCreateParams, InfraEnvUpdateParams
 from muster.service.api.call import Call, Reply, answers, empty, reply
-from muster.service.api.views import show_infra_env
+from muster.service.api.views.infra_envs import show_infra_env
 from muster.service.decisions import infra_envs as decide
-from muster.service.realm import Realm
+from muster.service.realm import Draft, Realm
 from muster.service.state import InfraEnv
 
 
@@ -18,17 +18,17 @@ def realm_of(call: Call) -> Realm:
 
 async def _show(call: Call, infra_env: InfraEnv, status: int = 200) -> Reply:
     await call.service.settle(infra_env.id)
-    return reply(show_infra_env(infra_env, *call.service.media.url_of(infra_env)), status)
+    return reply(show_infra_env(infra_env, *call.service.around.media.url_of(infra_env)), status)
 
 
 @answers("RegisterInfraEnv")
 async def register_infra_env(call: Call) -> Reply:
     params, id, service = call.decode(InfraEnvCreateParams), call.service.new_id(), call.service
     cluster = service.engine.cluster(params.cluster_id) if params.cluster_id else None
-    decide.check_networks(params.static_network_config or (), service.media.check_network)
+    decide.check_networks(params.static_network_config or (), service.around.media.check_network)
     key, seal = service.around.chance(16).hex(), service.around.vault.seal
 
-    def decision(draft: decide.Draft) -> None:
+    def decision(draft: Draft) -> None:
         made = decide.register_infra_env(draft, id, params, cluster, seal)
         draft.change(made, signing_key=key)
 
@@ -51,7 +51,7 @@ async def list_infra_envs(call: Call) -> Reply:
     ]
     for each in found:
         await call.service.settle(each.id)
-    return reply([show_infra_env(each, *call.service.media.url_of(each)) for each in found])
+    return reply([show_infra_env(each, *call.service.around.media.url_of(each)) for each in found])
 
 
 @answers("GetInfraEnv")
@@ -62,7 +62,7 @@ async def get_infra_env(call: Call) -> Reply:
 @answers("UpdateInfraEnv")
 async def update_infra_env(call: Call) -> Reply:
     params, seal = call.decode(InfraEnvUpdateParams), call.service.around.vault.seal
-    decide.check_networks(params.static_network_config or (), call.service.media.check_network)
+    decide.check_networks(params.static_network_config or (), call.service.around.media.check_network)
     await call.service.change(
         lambda: realm_of(call), lambda draft: decide.update_infra_env(draft, params, seal), call.request_id
     )

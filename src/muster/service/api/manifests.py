@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
-
 from muster.model.wire.files import CreateManifestParams, Manifest, UpdateManifestParams
 from muster.service.api.call import Call, Reply, answers, empty, file, reply
 from muster.service.api.clusters import change, cluster_of
+from muster.service.api.views.files import show_manifests
 from muster.service.decisions import manifests as decide
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest, NotFound
@@ -17,40 +16,27 @@ from muster.service.refusals import BadRequest, NotFound
 async def list_manifests(call: Call) -> Reply:
     cluster = cluster_of(call)
     await call.service.settle(cluster.id)
-    return reply([_show(key) for key in cluster.manifests])
-
-
-def _show(key: str) -> Manifest:
-    folder, name = key.split("/", 1)
-    return Manifest(
-        folder=cast("Literal['manifests', 'openshift']", folder), file_name=name, manifest_source="user"
-    )
+    return reply([*show_manifests(cluster)])
 
 
 @answers("V2CreateClusterManifest")
 async def create_manifest(call: Call) -> Reply:
-    params, made = call.decode(CreateManifestParams), []
-
-    def decision(draft: Draft) -> None:
-        made[:] = [decide.create_manifest(draft, params)]
-
-    await change(call, decision)
-    return reply(made[0], 201)
+    params = call.decode(CreateManifestParams)
+    return reply(await change(call, lambda draft: decide.create_manifest(draft, params)), 201)
 
 
 @answers("V2UpdateClusterManifest")
 async def update_manifest(call: Call) -> Reply:
-    params, made = call.decode(UpdateManifestParams), []
+    params = call.decode(UpdateManifestParams)
 
-    def decision(draft: Draft) -> None:
+    def decision(draft: Draft) -> Manifest:
         content = b""
         if params.updated_content is None:
             key = decide.document_name(f"{params.folder}/{params.file_name}")
             content = call.service.store.document(draft.realm.id, draft.cluster.id, key) or b""
-        made[:] = [decide.update_manifest(draft, params, content)]
+        return decide.update_manifest(draft, params, content)
 
-    await change(call, decision)
-    return reply(made[0])
+    return reply(await change(call, decision))
 
 
 @answers("V2DeleteClusterManifest")

@@ -3,35 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from muster.model.wire.cluster import Cluster as WireCluster
 from muster.model.wire.host import Host as WireHost
 from muster.service.api.call import Call, Reply, reply
-from muster.service.api.views import show_cluster, show_host
+from muster.service.api.views.clusters import show_cluster
+from muster.service.api.views.hosts import show_host
 from muster.service.state import Host
 
 
-def shown_host(call: Call, host: Host, *, with_connectivity: bool = True) -> WireHost:
+def shown_host(
+    call: Call, host: Host, *, with_connectivity: bool = True, with_inventory: bool = True
+) -> WireHost:
     """A host, when it was last heard, and what it reported of its peers."""
     engine = call.service.engine
     realm = engine.realm_of("host", host.id)
     report = call.service.store.document(realm.id, host.id, "connectivity") if with_connectivity else None
-    return show_host(host, realm.cluster, heard_at=engine.heard.get(host.id), connectivity=report)
-
-
-def shown_hosts(call: Call, hosts: Iterable[Host], *, with_connectivity: bool = True) -> list[WireHost]:
-    """Several hosts."""
-    return [shown_host(call, each, with_connectivity=with_connectivity) for each in hosts]
+    heard_at = engine.heard.get(host.id)
+    return show_host(host, realm.cluster, heard_at=heard_at, connectivity=report, inventory=with_inventory)
 
 
 def shown_cluster(call: Call, id: str, *, with_hosts: bool) -> WireCluster:
     """A cluster, with its hosts if they are wanted."""
-    realm = call.service.engine.realm_of("cluster", id)
+    engine = call.service.engine
+    realm = engine.realm_of("cluster", id)
     assert realm.cluster is not None
-    hosts = list(realm.hosts.values())
-    shown = shown_hosts(call, hosts, with_connectivity=False) if with_hosts else None
-    return show_cluster(realm.cluster, hosts, shown)
+    return show_cluster(realm.cluster, realm.hosts.values(), heard=engine.heard, with_hosts=with_hosts)
 
 
 async def cluster_reply(call: Call, id: str, status: int = 200, *, with_hosts: bool = True) -> Reply:

@@ -13,7 +13,7 @@ import msgspec
 from muster.model.wire.files import Event as WireEvent
 from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.clusters import realm_of
-from muster.service.api.views import show_event
+from muster.service.api.views.files import show_event
 from muster.service.refusals import BadRequest
 from muster.service.store.port import Logged, Wanted
 from muster.service.validations.registry import texts
@@ -38,7 +38,16 @@ async def list_events(call: Call) -> Reply:
     if offset < 0 or limit < -1:
         raise BadRequest("offset and limit cannot be negative", hint="-1 is no limit")
     end = None if limit == -1 else offset + limit
-    return reply([show_event(each) for each in shown[offset:end]], 200, *headers)
+    return reply([_show(call, each) for each in shown[offset:end]], 200, *headers)
+
+
+def _show(call: Call, logged: Logged) -> WireEvent:
+    realm = call.service.engine.realms.get(logged.realm)
+    if realm is None or realm.cluster is not None:
+        host = realm.hosts.get(logged.event.id) if realm is not None else None
+        infra_env_id = host.infra_env_id if host is not None else None
+        return show_event(logged.event, cluster_id=logged.realm, infra_env_id=infra_env_id)
+    return show_event(logged.event, infra_env_id=logged.realm)
 
 
 def _wanted(call: Call) -> Wanted:
@@ -89,7 +98,9 @@ async def trigger_event(call: Call) -> Reply:
     assert subject is not None
     await call.service.change(
         lambda: realm,
-        lambda draft: draft.tell(subject, event.name or "event", event.message, severity=event.severity, **props),
+        lambda draft: draft.tell(
+            subject, event.name or "event", event.message, severity=event.severity, **props
+        ),
         call.request_id,
     )
     return empty(201)
@@ -147,7 +158,7 @@ async def _stream(call: Call, after: int | None, realm: str | None) -> AsyncIter
 
 
 @answers("health")
-async def health(call: Call) -> Reply:
+async def health(_call: Call) -> Reply:
     return reply({"status": "ok"})
 
 
