@@ -16,7 +16,7 @@ from muster.service.release_driver import ClusterOrder
 if TYPE_CHECKING:
     from muster.service.service import Service
 
-SECRET_FILES: Final = frozenset({"kubeadmin-password", "kubeconfig", "kubeconfig-noingress"})
+SECRET_FILES: Final = frozenset({"kubeadmin-password", "kubeconfig", "kubeconfig-noingress", "secrets.json"})
 
 
 def order_of(service: Service, cluster_id: str, *, with_secrets: bool) -> ClusterOrder:
@@ -27,10 +27,14 @@ def order_of(service: Service, cluster_id: str, *, with_secrets: bool) -> Cluste
     manifests = {}
     for key in cluster.manifests:
         manifests[key] = service.store.document(realm.id, cluster.id, document_name(key)) or b""
-    secret = ""
-    if with_secrets and cluster.pull_secret:
-        secret = service.around.vault.open(cluster.id, "pull_secret", cluster.pull_secret)
-    return ClusterOrder(cluster, tuple(realm.hosts.values()), secret, manifests)
+    secret = kept = ""
+    if with_secrets:
+        secret = cluster.pull_secret and service.around.vault.open(
+            cluster.id, "pull_secret", cluster.pull_secret
+        )
+        sealed = service.store.document(realm.id, cluster.id, "file/secrets.json")
+        kept = service.around.vault.open(cluster.id, "secrets.json", sealed.decode()) if sealed else ""
+    return ClusterOrder(cluster, tuple(realm.hosts.values()), secret, manifests, kept)
 
 
 class Preparer:

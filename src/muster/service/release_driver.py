@@ -23,6 +23,8 @@ class ClusterOrder:
     pull_secret: str
     manifests: Mapping[str, bytes]
     """The user's manifests, by folder and name."""
+    secrets: str = ""
+    """What an earlier preparation made and people may have already; the same is used again."""
 
 
 class ReleaseDriver(Protocol):

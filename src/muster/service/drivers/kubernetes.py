@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Upstream Kubernetes as Muster's own releases have it: every host gets an Ignition config of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from ipaddress import ip_address, ip_interface, ip_network
+from typing import Any
+
+from muster.certificates.keys import Random
+from muster.errors import UserError
+from muster.image.ignition.merge import merge, parse_override
+from muster.image.kubeconfig import render_kubeconfig
+from muster.image.pki import build_pki, site_authorities
+from muster.image.secrets import SiteSecrets, dump_secrets, make_secrets, parse_secrets
+from muster.model.host import Role
+from muster.model.ignition import Config, File, User, join, tree_of
+from muster.model.plan import PodNetwork
+from muster.model.registries import RegistriesConf
+from muster.model.values import IP, Secret
+from muster.release.model import Release
+from muster.release.node.authorities import make_authorities
+from muster.release.node.cluster import Cluster as NodeCluster
+from muster.release.node.cluster import Member
+from muster.release.node.payload import plan_cluster
+from muster.service.drivers.install_config import effective_role, render_install_config
+from muster.service.release_driver import ClusterOrder
+from muster.service.state import Host
+
+FindRelease = Callable[[str, str], Release]
+"""The release of a version for an architecture; UserError when there is none."""
+SECRETS = "secrets.json"
+
+
+class KubernetesDriver:
+    """Makes the files of clusters of a kubernetes release."""
+
+    def __init__(
+        self,
+        find: FindRelease,
+        random: Random,
+        clock: Callable[[], datetime],
+        registries: RegistriesConf | None = None,
+    ) -> None:
+        self._find, self._random, self._clock = find, random, clock
+        self._registries = registries or RegistriesConf()
+
+    def install_config(self, order: ClusterOrder) -> str:
+        return render_install_config(order)
+
+    def images(self, order: ClusterOrder) -> tuple[str, ...]:
+        """All that a node pulls before there is a cluster."""
+        release = self._release(order)
+        return tuple(image.pullspec for image in release.images)
+
+    def _release(self, order: ClusterOrder) -> Release:
+        return self._find(order.cluster.openshift_version, order.cluster.cpu_architecture)
+
+    def prepare(self, order: ClusterOrder) -> Mapping[str, bytes]:
+        secrets = self._secrets(order)
+        pki = build_pki(secrets)
+        name, domain = order.cluster.name, order.cluster.base_dns_domain
+        files = {
+            SECRETS: json.dumps(dump_secrets(secrets)).encode(),
+            "install-config.yaml": render_install_config(order).encode(),
+            "kubeadmin-password": secrets.kubeadmin_password.encode(),
+            "kubeconfig-noingress": render_kubeconfig(pki, secrets, name, domain, pki.api_bundle).encode(),
+            "metadata.json": json.dumps({"clusterName": name, "clusterID": secrets.cluster_id}).encode(),
+        }
+        now = self._clock()
+        authorities = make_authorities(site_authorities(pki), secrets.cluster_id, self._random, now)
+        members = {host_name(host): host for host in order.hosts}
+        configs = plan_cluster(self._release(order), self._cluster(order, secrets), authorities, self._random)
+        for hostname, config in configs.items():
+            host = members[hostname]
+            files[f"host/{host.id}.ign"] = json.dumps(_tree(order, host, config)).encode()
+        return files
+
+    def _secrets(self, order: ClusterOrder) -> SiteSecrets:
+        """Those that people may have the kubeconfig of already, else new ones."""
+        if order.secrets:
+            return parse_secrets(json.loads(order.secrets), "the secrets of the cluster")
+        return make_secrets(self._random, self._clock())
+
+    def _cluster(self, order: ClusterOrder, secrets: SiteSecrets) -> NodeCluster:
+        state = order.cluster
+        return NodeCluster(
+            name=state.name,
+            base_domain=state.base_dns_domain,
+            id=secrets.cluster_id,
+            members=tuple(_member(host, order) for host in _in_order(order.hosts)),
+            pods=tuple(
+                PodNetwork(ip_network(each.cidr or ""), each.host_prefix or 23)
+                for each in state.cluster_networks
+            ),
+            services=tuple(ip_network(each.cidr or "") for each in state.service_networks),
+            api_vips=tuple(ip_address(each.ip or "") for each in state.api_vips),
+            registries=self._registries,
+            pull_secret=Secret(order.pull_secret) if order.pull_secret else None,
+        )
+
+
+def host_name(host: Host) -> str:
+    """What a host is called in the cluster."""
+    return host.requested_hostname or (host.inventory and host.inventory.hostname) or host.id
+
+
+def _in_order(hosts: tuple[Host, ...]) -> list[Host]:
+    """The host that sets up what is done once comes first."""
+    return sorted(hosts, key=lambda host: (not host.bootstrap, host.number, host.id))
+
+
+def _member(host: Host, order: ClusterOrder) -> Member:
+    addresses: list[IP] = []
+    for network in order.cluster.machine_networks:
+        found = _address_in(host, network.cidr or "")
+        if found is None:
+            raise UserError(
+                f"host {host_name(host)} has no address in {network.cidr}",
+                hint="mend its network, or the cluster's",
+            )
+        addresses.append(found)
+    role = effective_role(host)
+    return Member(host_name(host), tuple(addresses), Role("master" if role == "bootstrap" else role))
+
+
+def _address_in(host: Host, cidr: str) -> IP | None:
+    network = ip_network(cidr)
+    for interface in (host.inventory.interfaces or ()) if host.inventory else ():
+        for text in (*(interface.ipv4_addresses or ()), *(interface.ipv6_addresses or ())):
+            address = ip_interface(text).ip
+            if address in network:
+                return address
+    return None
+
+
+def _tree(order: ClusterOrder, host: Host, config: Config) -> dict[str, Any]:
+    """A host's config: its name, who may log in, the cluster's part, and what the user merged into it."""
+    keys = tuple(filter(None, order.cluster.ssh_public_key.splitlines()))
+    own = Config(
+        (File("/etc/hostname", f"{host_name(host)}\n".encode(), 0o644),),
+        (),
+        (User("core", ssh_keys=keys),) if keys else (),
+    )
+    tree = tree_of(join((own, config)))
+    if host.ignition_config_overrides:
+        override = parse_override(host.ignition_config_overrides, f"the override of host {host_name(host)}")
+        tree, _ = merge(tree, override)
+    return tree
