@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import AGENT, PREFIX, USER, WATCHER, Route, under
+from muster.service.api.table.route import AGENT, PREFIX, USER, WATCHER, Route, narrowed, under
 
 _START: Final = f"{PREFIX}/v2"
 _get = under("GET", _START)
@@ -56,14 +56,16 @@ CATALOGUE: Final[tuple[Route, ...]] = (
         "List the releases that can be installed.",
     ),
     _get("/release-sources", "v2ListReleaseSources", USER, 200, "List where releases are looked for."),
-    _get(
-        "/events",
-        "v2ListEvents",
-        USER | WATCHER,
-        200,
-        "List what has happened, newest or oldest first, with filters.",
+    narrowed(
+        _get(
+            "/events",
+            "v2ListEvents",
+            USER | WATCHER,
+            200,
+            "List what has happened, newest or oldest first, with filters.",
+        )
     ),
-    _post("/events", "v2TriggerEvent", AGENT, 201, "Add an event."),
+    narrowed(_post("/events", "v2TriggerEvent", AGENT, 201, "Add an event.")),
     _get(
         "/support-levels/features",
         "GetSupportedFeatures",

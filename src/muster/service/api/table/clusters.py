@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import AGENT, PREFIX, USER, WATCHER, Route, under
+from muster.service.api.table.route import AGENT, PREFIX, USER, WATCHER, Route, narrowed, under
 
 _START: Final = f"{PREFIX}/v2/clusters"
 _get = under("GET", _START)
@@ -16,7 +16,7 @@ _delete = under("DELETE", _START)
 
 CLUSTERS: Final[tuple[Route, ...]] = (
     _post("", "v2RegisterCluster", USER, 201, "Create a cluster."),
-    _get("", "v2ListClusters", USER | WATCHER, 200, "List the clusters that the caller may see."),
+    narrowed(_get("", "v2ListClusters", USER | WATCHER, 200, "List the clusters that the caller may see.")),
     _get("/{cluster_id}", "v2GetCluster", USER | AGENT | WATCHER, 200, "Show one cluster with its hosts."),
     _delete("/{cluster_id}", "v2DeregisterCluster", USER, 204, "Delete a cluster and let its hosts go."),
     _patch(

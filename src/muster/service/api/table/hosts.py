@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import AGENT, PREFIX, USER, Route, under
+from muster.service.api.table.route import AGENT, PREFIX, USER, Route, narrowed, under
 
 _START: Final = f"{PREFIX}/v2"
 _get = under("GET", _START)
@@ -22,12 +22,14 @@ HOSTS: Final[tuple[Route, ...]] = (
         201,
         "Say that a host is there; saying it again changes nothing.",
     ),
-    _get(
-        "/infra-envs/{infra_env_id}/hosts",
-        "v2ListHosts",
-        USER | AGENT,
-        200,
-        "List the hosts of an infra-env.",
+    narrowed(
+        _get(
+            "/infra-envs/{infra_env_id}/hosts",
+            "v2ListHosts",
+            USER | AGENT,
+            200,
+            "List the hosts of an infra-env.",
+        )
     ),
     _get("/infra-envs/{infra_env_id}/hosts/{host_id}", "v2GetHost", USER, 200, "Show one host."),
     _patch(

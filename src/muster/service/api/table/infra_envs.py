@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import AGENT, IMAGE, PREFIX, USER, WATCHER, Route, under
+from muster.service.api.table.route import AGENT, IMAGE, PREFIX, USER, WATCHER, Route, narrowed, under
 
 _START: Final = f"{PREFIX}/v2/infra-envs"
 _get = under("GET", _START)
@@ -21,7 +21,7 @@ INFRA_ENVS: Final[tuple[Route, ...]] = (
         201,
         "Create an infra-env: what a discovery image is made from, and the pool that its hosts appear in.",
     ),
-    _get("", "ListInfraEnvs", USER | WATCHER, 200, "List the infra-envs that the caller may see."),
+    narrowed(_get("", "ListInfraEnvs", USER | WATCHER, 200, "List the infra-envs that the caller may see.")),
     _get("/{infra_env_id}", "GetInfraEnv", USER | AGENT | IMAGE, 200, "Show one infra-env."),
     _patch("/{infra_env_id}", "UpdateInfraEnv", USER, 201, "Change an infra-env; its image changes with it."),
     _delete(

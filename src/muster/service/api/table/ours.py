@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import ANYONE, PREFIX, USER, WATCHER, Route, under
+from muster.service.api.table.route import ANYONE, PREFIX, USER, WATCHER, Route, narrowed, under
 
 _START: Final = f"{PREFIX}/v2"
 _get = under("GET", _START)
@@ -14,7 +14,7 @@ _delete = under("DELETE", _START)
 _top = under("GET", "")
 
 OURS: Final[tuple[Route, ...]] = (
-    _get("/stream", "v2Stream", USER | WATCHER, 200, "Follow what changes, as server-sent events."),
+    narrowed(_get("/stream", "v2Stream", USER | WATCHER, 200, "Follow what changes, as server-sent events.")),
     _get(
         "/clusters/{cluster_id}/steps",
         "v2GetClusterSteps",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 from muster.frozen import dataclass
@@ -27,6 +28,8 @@ class Route:
     who: Who
     ok_status: int
     summary: str
+    narrows: bool = False
+    """Whether the answer is cut down to what the caller's token is for."""
 
 
 Maker: TypeAlias = Callable[[str, str, Who, int, str], Route]
@@ -36,7 +39,12 @@ AGENT: Final[Who] = frozenset({Persona.AGENT})
 WATCHER: Final[Who] = frozenset({Persona.WATCHER})
 IMAGE: Final[Who] = frozenset({Persona.IMAGE})
 
-__all__ = ["AGENT", "ANYONE", "IMAGE", "PREFIX", "USER", "WATCHER", "Method", "Route", "under"]
+__all__ = ["AGENT", "ANYONE", "IMAGE", "PREFIX", "USER", "WATCHER", "Method", "Route", "narrowed", "under"]
+
+
+def narrowed(route: Route) -> Route:
+    """The same route, cutting down its answer, or what it takes, to what the caller's token is for."""
+    return replace(route, narrows=True)
 
 
 def under(method: Method, prefix: str) -> Maker:

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts and infra-envs that tests know things about, and keys that are always the same."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Known:
+    """What is known about hosts; what is not named is unknown."""
+
+    clusters: dict[tuple[str, str], str] = field(default_factory=dict)
+    enrolled: set[tuple[str, str]] = field(default_factory=set)
+    epochs: dict[str, int] = field(default_factory=dict)
+
+    def cluster_of(self, infra_env_id: str, host_id: str) -> str | None:
+        return self.clusters.get((infra_env_id, host_id))
+
+    def clusters_of(self, infra_env_id: str) -> Collection[str]:
+        return {cluster for (infra_env, _), cluster in self.clusters.items() if infra_env == infra_env_id}
+
+    def has_own_token(self, infra_env_id: str, host_id: str) -> bool:
+        return (infra_env_id, host_id) in self.enrolled
+
+    def epoch_of(self, infra_env_id: str) -> int:
+        return self.epochs.get(infra_env_id, 0)
+
+
+def repeatable(seed: str) -> Callable[[int], bytes]:
+    """Random bytes that are the same in every run."""
+    state = seed.encode()
+
+    def give(count: int) -> bytes:
+        nonlocal state
+        out = b""
+        while len(out) < count:
+            state = hashlib.sha256(state).digest()
+            out += state
+        return out[:count]
+
+    return give
