@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passwords: only their hashes are kept (scrypt; bcrypt is understood, as `htpasswd -B` makes it)."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from base64 import b64decode, b64encode
+from typing import Final
+
+import bcrypt
+
+from muster.certificates.keys import Random
+from muster.errors import UserError
+
+_COST: Final = 1 << 14
+_BLOCK: Final = 8
+_LANES: Final = 1
+_MAX_COST: Final = 1 << 18
+_BCRYPT: Final = re.compile(r"\$2[aby]\$(?:0[4-9]|1\d|20)\$[./A-Za-z0-9]{53}", re.ASCII)
+_BCRYPT_BYTES: Final = 72
+"""What bcrypt looks at; anything longer cannot have been hashed with it."""
+MAX_LENGTH: Final = 1024
+
+
+def hash_password(password: str, random: Random) -> str:
+    """What may be written into the settings for a password."""
+    salt = random(16)
+    digest = _scrypt(password, salt, (_COST, _BLOCK, _LANES))
+    return f"scrypt:{_COST}:{_BLOCK}:{_LANES}:{_text(salt)}:{_text(digest)}"
+
+
+def check_hash(text: str) -> None:
+    """Refuse a hash in the settings that no password could ever fit."""
+    is_known = _parse(text) is not None if text.startswith("scrypt:") else _BCRYPT.fullmatch(text)
+    if not is_known:
+        raise UserError(
+            "the hash of the login's password is neither scrypt nor bcrypt",
+            hint="make one with: htpasswd -nBC 12 admin",
+        )
+
+
+def is_password(password: str, text: str) -> bool:
+    """Whether a password fits its hash. It takes its time, so that guessing does too."""
+    if len(password) > MAX_LENGTH:
+        return False
+    if not text.startswith("scrypt:"):
+        data = password.encode()
+        fits = len(data) <= _BCRYPT_BYTES and b"\0" not in data
+        return fits and _BCRYPT.fullmatch(text) is not None and bcrypt.checkpw(data, text.encode("ascii"))
+    parts = _parse(text)
+    if parts is None:
+        return False
+    cost, salt, digest = parts
+    return hmac.compare_digest(_scrypt(password, salt, cost), digest)
+
+
+def _parse(text: str) -> tuple[tuple[int, int, int], bytes, bytes] | None:
+    try:
+        _, cost, block, lanes, salt, digest = text.split(":")
+        found = (int(cost), int(block), int(lanes)), b64decode(salt), b64decode(digest)
+    except ValueError:
+        return None
+    (n, r, p), _, made = found
+    is_cheap = 1 < n <= _MAX_COST and n & (n - 1) == 0 and 0 < r <= 16 and 0 < p <= 4
+    return found if is_cheap and len(made) == 32 else None
+
+
+def _scrypt(password: str, salt: bytes, cost: tuple[int, int, int]) -> bytes:
+    n, r, p = cost
+    memory = 132 * n * r * p + (1 << 20)
+    return hashlib.scrypt(password.encode(), salt=salt, n=n, r=r, p=p, maxmem=memory, dklen=32)
+
+
+def _text(data: bytes) -> str:
+    return b64encode(data).decode("ascii")
