@@ -103,7 +103,9 @@ def serve(store: Path, wish: _Wish, log_level: str | None, output_format: str) -
 def _serve(place: Path, wish: _Wish, *, as_json: bool) -> None:
     import asyncio
 
-    from muster.release.registry.listen import (
+    from muster.release.registry.server import Settings, serve
+    from muster.release.store.store import open_store
+    from muster.serving.listen import (
         is_local,
         load_certificate,
         open_socket,
@@ -111,8 +113,6 @@ def _serve(place: Path, wish: _Wish, *, as_json: bool) -> None:
         raise_file_limit,
         render_url,
     )
-    from muster.release.registry.server import Settings, serve
-    from muster.release.store.store import open_store
 
     store = open_store(place, public_key=load_public(wish.public_key))
     endpoint = parse_endpoint(wish.listen)

@@ -14,17 +14,15 @@ from muster.release.oci.manifest import OCI_INDEX, Manifest
 from muster.release.registry.asked import (
     Asked,
     Kind,
-    Span,
     Target,
     is_name,
     is_tag,
     is_wellformed_digest,
-    names_etag,
-    parse_range,
     parse_target,
 )
 from muster.release.registry.reply import Code, Headers, Refused, Reply, Trouble
 from muster.release.registry.shelf import Shelf
+from muster.serving.ranges import Entity, choose, names_etag
 
 _API: Final = ("Docker-Distribution-Api-Version", "registry/2.0")
 _JSON: Final = ("Content-Type", "application/json")
@@ -111,28 +109,12 @@ def _blob(asked: Asked, target: Target, shelf: Shelf) -> Reply:
         ("Content-Type", "application/octet-stream"),
         ("Accept-Ranges", "bytes"),
     )
-    if names_etag(asked.headers.get("if-none-match", ""), _etag(digest)):
-        return Reply(304, headers)
-    return _send_blob(asked, digest, found, headers)
-
-
-def _send_blob(asked: Asked, digest: Digest, size_bytes: int, headers: Headers) -> Reply:
-    span = _find_span(asked, digest, size_bytes)
-    if span is None:
-        return Reply(200, headers, digest=digest, span=Span(0, size_bytes))
-    if span.count == 0:
-        where = (("Content-Range", f"bytes */{size_bytes}"),)
-        raise Refused(416, Code.UNSUPPORTED, f"{digest} has {size_bytes} bytes", where)
-    where = (("Content-Range", f"bytes {span.start}-{span.start + span.count - 1}/{size_bytes}"),)
-    return Reply(206, (*headers, *where), digest=digest, span=span)
-
-
-def _find_span(asked: Asked, digest: Digest, size_bytes: int) -> Span | None:
-    """The bytes that a client wants, if not all; who has something else so far, gets all."""
-    condition = asked.headers.get("if-range", "").strip()
-    if asked.method != "GET" or (condition and condition != _etag(digest)):
-        return None
-    return parse_range(asked.headers.get("range", ""), size_bytes)
+    choice = choose(asked.method, asked.headers, Entity(found, _etag(digest)))
+    if choice.status == 416:
+        raise Refused(416, Code.UNSUPPORTED, f"{digest} has {found} bytes", choice.headers)
+    if choice.span is None:
+        return Reply(choice.status, headers)
+    return Reply(choice.status, (*headers, *choice.headers), digest=digest, span=choice.span)
 
 
 def _referrers(asked: Asked, target: Target, shelf: Shelf) -> Reply:

@@ -17,7 +17,6 @@ _LONGEST_NAME: Final = 255
 _TAG: Final = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _ANY_DIGEST: Final = re.compile(r"[a-z0-9]+(?:[+._-][a-z0-9]+)*:[0-9a-zA-Z=_-]+")
 _SHA256: Final = re.compile(r"sha256:[0-9a-f]{64}")
-_RANGE: Final = re.compile(r"bytes=(?:(\d{1,18})-(\d{0,18})|-(\d{1,18}))")
 
 
 class Kind(StrEnum):
@@ -59,14 +58,6 @@ class Target:
     """A tag or a digest."""
 
 
-@dataclass(frozen=True)
-class Span:
-    """Some of the bytes of a blob."""
-
-    start: int
-    count: int
-
-
 def parse_target(path: str) -> Target | None:
     """What a path names; None when it is no path of the API. The parts are not checked."""
     if path in ("/v2", "/v2/"):
@@ -98,28 +89,3 @@ def is_wellformed_digest(text: str) -> bool:
     if text.startswith("sha256:"):
         return _SHA256.fullmatch(text) is not None
     return _ANY_DIGEST.fullmatch(text) is not None
-
-
-def parse_range(text: str, size_bytes: int) -> Span | None:
-    """The bytes that a Range header asks for; an empty span when there are none such.
-
-    None when all of it has to be sent: for what is no range, for several of them, and for other units.
-    """
-    match = _RANGE.fullmatch(text.strip())
-    if match is None:
-        return None
-    first, last, tail = match.groups()
-    if tail is not None:
-        count = min(int(tail), size_bytes)
-        return Span(size_bytes - count, count)
-    if last and int(last) < int(first):
-        return None
-    start = min(int(first), size_bytes)
-    end = min(int(last) + 1, size_bytes) if last else size_bytes
-    return Span(start, end - start)
-
-
-def names_etag(header: str, etag: str) -> bool:
-    """Whether an If-None-Match header names what a client would get."""
-    written = [each.strip().removeprefix("W/") for each in header.split(",")]
-    return "*" in written or etag in written

@@ -8,12 +8,11 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO, Final, TypeVar
 
 from aiohttp import web
-from aiohttp.abc import AbstractStreamWriter
 
 from muster.errors import MusterError
 from muster.release.oci.digest import Digest
@@ -22,15 +21,9 @@ from muster.release.registry.answer import answer
 from muster.release.registry.asked import Asked
 from muster.release.registry.current import Current
 from muster.release.registry.reply import Code, Reply, Trouble, render_error
-from muster.release.registry.sending import (
-    ClientGone,
-    Means,
-    NoSendfile,
-    Unreadable,
-    send_copied,
-    send_plain,
-)
 from muster.release.store.store import Store
+from muster.serving.delivery import Head, cut, send_parts, send_small
+from muster.serving.sending import ClientGone, FilePart, Means, Unreadable
 
 T = TypeVar("T")
 _logger: Final = logging.getLogger(__name__)
@@ -74,12 +67,12 @@ class Exchange:
             return await self._deliver(request, reply)
         except ClientGone as error:
             _logger.debug("%s went away: %s", request.remote, error)
-            raise _cut(request) from error
+            raise cut(request) from error
         except ConnectionResetError:
             raise
         except Exception as error:
             _logger.error("%s %s failed: %r", request.method, request.path, error)  # noqa: TRY400
-            raise _cut(request) from error
+            raise cut(request) from error
         finally:
             _log_access(request, reply, time.monotonic() - began)
             self._active -= 1
@@ -114,50 +107,14 @@ class Exchange:
                 return await self._send_blob(request, reply, file)
             except Unreadable as error:
                 await self._report(Trouble(digest, str(error)))
-                raise _cut(request) from error
+                raise cut(request) from error
 
     async def _send_small(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
-        response = _begin(reply)
-        async with self._patience():
-            await response.prepare(request)
-            if reply.body and request.method != "HEAD":
-                await response.write(reply.body)
-            await response.write_eof()
-        return response
+        return await send_small(request, _head(reply), reply.body, self._means)
 
     async def _send_blob(self, request: web.BaseRequest, reply: Reply, file: BinaryIO) -> web.StreamResponse:
         assert reply.span is not None
-        response = _begin(reply)
-        transport = request.transport
-        async with self._patience():
-            writer = await response.prepare(request)
-        if writer is None or transport is None:
-            raise ClientGone("it closed the connection")
-        if transport.get_extra_info("sslcontext") is None and await self._flush(transport, writer):
-            with contextlib.suppress(NoSendfile):
-                await send_plain(transport, file, reply.span, self._means)
-                await response.write_eof()
-                return response
-        await send_copied(response.write, file, reply.span, self._means)
-        await response.write_eof()
-        return response
-
-    async def _flush(self, transport: asyncio.WriteTransport, writer: AbstractStreamWriter) -> bool:
-        """Wait until the kernel has the headers: what follows them goes past all that waits here."""
-        transport.set_write_buffer_limits(0)
-        async with self._patience():
-            await writer.drain()
-        return transport.get_write_buffer_size() == 0
-
-    @contextlib.asynccontextmanager
-    async def _patience(self) -> AsyncIterator[None]:
-        try:
-            async with asyncio.timeout(self._means.patience_s):
-                yield
-        except TimeoutError as error:
-            raise ClientGone(f"it took nothing for {self._means.patience_s:g} s") from error
-        except ConnectionError as error:
-            raise ClientGone("it closed the connection") from error
+        return await send_parts(request, _head(reply), [FilePart(file, reply.span)], self._means)
 
     async def _aside(self, do: Callable[[], T]) -> T:
         """Do what reads the store in a thread."""
@@ -177,18 +134,8 @@ class Exchange:
         say("%s cannot be served: %s; needed by %s", trouble.digest, trouble.why, ", ".join(needers))
 
 
-def _begin(reply: Reply) -> web.StreamResponse:
-    response = web.StreamResponse(status=reply.status, headers={"Server": "muster", **dict(reply.headers)})
-    if reply.status != 304:
-        response.content_length = reply.length
-    return response
-
-
-def _cut(request: web.BaseRequest) -> ConnectionResetError:
-    """End a connection so that nobody takes what was sent for the whole."""
-    if request.transport is not None:
-        request.transport.abort()
-    return ConnectionResetError("the answer was not completed")
+def _head(reply: Reply) -> Head:
+    return Head(reply.status, reply.headers, reply.length)
 
 
 def _log_access(request: web.BaseRequest, reply: Reply, seconds: float) -> None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from muster.frozen import dataclass
 from muster.release.oci.digest import Digest
-from muster.release.registry.asked import Span
+from muster.serving.ranges import Span
 
 Headers = tuple[tuple[str, str], ...]
 

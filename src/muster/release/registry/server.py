@@ -11,19 +11,15 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import field
+from functools import partial
 from typing import Any, Final
-
-from aiohttp import web
 
 from muster.frozen import dataclass
 from muster.release.registry.exchange import Exchange
 from muster.release.store.store import Store
+from muster.serving.server import Place, open_server
 
 _logger: Final = logging.getLogger(__name__)
-_LONGEST_LINE: Final = 8190
-_MOST_HEADERS: Final = 100
-_LINGERING_S: Final = 2.0
-"""For bodies of requests that were refused already."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +35,6 @@ class Settings:
     """What running transfers get when the server is ended."""
 
 
-class _QuietLog(logging.LoggerAdapter[logging.Logger]):
-    """What aiohttp says of clients that do not speak HTTP is of no interest to most."""
-
-    def exception(self, msg: object, *args: object, **_more: Any) -> None:
-        self.logger.debug(msg, *args)
-
-
 @dataclass(frozen=True)
 class _Signals:
     first: asyncio.Event
@@ -59,32 +48,14 @@ async def serve(
     """Serve until the process is asked to end; ``tell`` is told how many names there are, once it does."""
     asyncio.get_running_loop().set_exception_handler(_note)
     exchange = Exchange(store, settings.users, settings.patience_s)
-    server = web.Server(
-        exchange,
-        logger=_QuietLog(_logger, {}),
-        access_log=None,
-        keepalive_timeout=settings.patience_s,
-        max_line_size=_LONGEST_LINE,
-        max_field_size=_LONGEST_LINE,
-        max_headers=_MOST_HEADERS,
-        lingering_time=_LINGERING_S,
-    )
-    runner = web.ServerRunner(server, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.SockSite(runner, listening, ssl_context=settings.tls)
+    place = Place(listening, settings.patience_s, settings.tls)
     try:
         async with _hearing_signals() as signals:
-            await site.start()
-            tell(exchange.count)
-            await signals.first.wait()
-            await site.stop()
-            server.pre_shutdown()
-            await _let_end(exchange, signals, settings.grace_s)
+            end = partial(_let_end, exchange, signals, settings.grace_s)
+            async with open_server(exchange, place, _logger, end):
+                tell(exchange.count)
+                await signals.first.wait()
     finally:
-        for connection in server.connections:
-            if connection.transport is not None:
-                connection.transport.abort()
-        await runner.cleanup()
         exchange.close()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from muster.errors import MusterError, UserError
 from muster.release.registry.access import Login, parse_basic, parse_htpasswd, render_challenge
-from muster.release.registry.listen import Endpoint, load_certificate, parse_endpoint
+from muster.serving.listen import Endpoint, load_certificate, parse_endpoint
 
 HASH = "$2y$05$" + "a" * 53
 

@@ -12,9 +12,10 @@ import pytest
 from muster.release.oci.digest import digest_of
 from muster.release.oci.manifest import OCI_INDEX, OCI_MANIFEST
 from muster.release.registry.answer import answer
-from muster.release.registry.asked import Asked, Span
+from muster.release.registry.asked import Asked
 from muster.release.registry.reply import Reply
 from muster.release.registry.shelf import Shelf
+from muster.serving.ranges import Span
 from tests.stores import REGISTRY, Stored, build_stored, put_program, put_referrer
 
 NOWHERE = "sha256:" + "0" * 64

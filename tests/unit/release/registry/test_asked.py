@@ -7,13 +7,10 @@ import pytest
 
 from muster.release.registry.asked import (
     Kind,
-    Span,
     Target,
     is_name,
     is_tag,
     is_wellformed_digest,
-    names_etag,
-    parse_range,
     parse_target,
 )
 
@@ -72,40 +69,3 @@ def test_tags_and_digests() -> None:
     assert not is_wellformed_digest(SHA256.upper())
     assert not is_wellformed_digest("../../etc/passwd")
     assert not is_wellformed_digest(SHA256 + "\n")
-
-
-@pytest.mark.parametrize(
-    ("header", "span"),
-    [
-        ("bytes=0-9", Span(0, 10)),
-        ("bytes=90-", Span(90, 10)),
-        ("bytes=90-1000", Span(90, 10)),
-        ("bytes=-10", Span(90, 10)),
-        ("bytes=-1000", Span(0, 100)),
-        ("bytes=99-99", Span(99, 1)),
-        ("bytes=100-", Span(100, 0)),
-        ("bytes=100-200", Span(100, 0)),
-        ("bytes=-0", Span(100, 0)),
-        ("bytes=9-0", None),
-        ("bytes=0-1,5-6", None),
-        ("bytes=-", None),
-        ("bytes=a-b", None),
-        ("bytes=0--1", None),
-        ("lines=0-9", None),
-        ("bytes=" + "9" * 40 + "-", None),
-        ("", None),
-    ],
-)
-def test_ranges(header: str, span: Span | None) -> None:
-    assert parse_range(header, 100) == span
-
-
-def test_a_range_of_nothing() -> None:
-    assert parse_range("bytes=0-", 0) == Span(0, 0)
-
-
-def test_etags() -> None:
-    assert names_etag('"a", W/"b"', '"b"')
-    assert names_etag("*", '"b"')
-    assert not names_etag('"ab"', '"b"')
-    assert not names_etag("", '"b"')

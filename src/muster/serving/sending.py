@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends some of a file to a client, the kernel copying it from the page cache to the socket.
+"""Sends parts of files, and bytes between them, to a client; files by the kernel, from the page cache.
 
 A medium can be slow, and a damaged one can take its time before it says so; meanwhile all other clients want
-to go on. So the file is read in threads, never in the event loop. A client can be slow, too; so a thread is
+to go on. So files are read in threads, never in the event loop. A client can be slow, too; so a thread is
 given up when its client takes nothing for a moment, and the event loop waits for it.
 """
 
@@ -14,12 +14,13 @@ import errno
 import os
 import socket
 import struct
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Executor
 from typing import BinaryIO, Final
 
 from muster.frozen import dataclass
-from muster.release.registry.asked import Span
+from muster.serving.ranges import Span
 
 _BURST: Final = 64 << 20
 """What one client gets before others have their turn."""
@@ -37,7 +38,7 @@ class ClientGone(Exception):
 
 
 class NoSendfile(Exception):
-    """The file is on a file system from which the kernel cannot send; nothing was sent."""
+    """The file is on a file system from which the kernel cannot send."""
 
 
 class Unreadable(Exception):
@@ -53,72 +54,133 @@ class Means:
     """How long a client may take nothing."""
 
 
+@dataclass(frozen=True)
+class FilePart:
+    """Some bytes of an open file."""
+
+    file: BinaryIO
+    span: Span
+
+
+Part = FilePart | bytes
+
+
+class Rest:
+    """What is still to be sent. Whichever way sends takes over where another one ended."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self._parts: deque[Part] = deque(part for part in parts if _count(part))
+        self._done = 0
+        """Of the first part."""
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    @property
+    def files(self) -> set[int]:
+        """The descriptors of all files."""
+        return {part.file.fileno() for part in self._parts if isinstance(part, FilePart)}
+
+    def head(self, limit: int) -> FilePart | memoryview:
+        """What comes next, and not more of it than asked for."""
+        part = self._parts[0]
+        count = min(_count(part) - self._done, limit)
+        if isinstance(part, FilePart):
+            return FilePart(part.file, Span(part.span.start + self._done, count))
+        return memoryview(part)[self._done : self._done + count]
+
+    def advance(self, count: int) -> None:
+        """That many bytes are on their way."""
+        self._done += count
+        if self._done == _count(self._parts[0]):
+            self._parts.popleft()
+            self._done = 0
+
+
+def _count(part: Part) -> int:
+    return part.span.count if isinstance(part, FilePart) else len(part)
+
+
 class _Ends:
     """The two ends of a transfer, by descriptors of its own.
 
     Those of others may be closed at any time, and then belong to another client or another file.
     """
 
-    def __init__(self, transport: asyncio.Transport, file: BinaryIO) -> None:
+    def __init__(self, transport: asyncio.Transport, rest: Rest) -> None:
         if transport.is_closing():
             raise ClientGone("it closed the connection")
-        self.out: socket.socket = transport.get_extra_info("socket").dup()
+        self.out = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
+        self._sources: dict[int, int] = {}
         try:
             moment = struct.pack("ll", 0, _MOMENT_US)
             self.out.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, moment)
-            self.source = os.dup(file.fileno())
+            for number in rest.files:
+                self._sources[number] = os.dup(number)
         except OSError:
-            self.out.close()
+            self._close_all()
             raise
+        self._rest = rest
         self._transport = transport
         self._was_reading = transport.is_reading()
         transport.pause_reading()
 
-    def send(self, span: Span) -> int | None:
-        """Send until it is done or the client takes nothing for a moment: how much it took, if anything."""
+    def send(self) -> bool:
+        """Send for a while; false when the client takes nothing for a moment."""
         # A thread that the kernel lets sleep needs half the time of one that polls. Nobody else uses the
         # socket meanwhile, whose mode is that of all its descriptors.
         os.set_blocking(self.out.fileno(), True)
         try:
-            return os.sendfile(self.out.fileno(), self.source, span.start, span.count)
+            left = _BURST
+            while self._rest and left > 0:
+                sent = self._send_some(left)
+                self._rest.advance(sent)
+                left -= sent
         except BlockingIOError:
-            return None
+            return False
         finally:
             os.set_blocking(self.out.fileno(), False)
+        return True
+
+    def _send_some(self, limit: int) -> int:
+        head = self._rest.head(limit)
+        if isinstance(head, memoryview):
+            return os.write(self.out.fileno(), head)
+        source, span = self._sources[head.file.fileno()], head.span
+        sent = os.sendfile(self.out.fileno(), source, span.start, span.count)
+        if sent == 0:
+            raise Unreadable(_SHORT)
+        return sent
 
     def close(self) -> None:
         if self._was_reading and not self._transport.is_closing():
             self._transport.resume_reading()
-        self.out.close()
-        os.close(self.source)
+        self._close_all()
 
-    def close_after(self, burst: asyncio.Future[int | None]) -> None:
+    def close_after(self, burst: asyncio.Future[bool]) -> None:
         """Close when a thread that is still sending has noticed that nobody listens any more."""
         with contextlib.suppress(OSError):
             self.out.shutdown(socket.SHUT_RDWR)
         burst.add_done_callback(lambda _: self.close())
 
+    def _close_all(self) -> None:
+        self.out.close()
+        for source in self._sources.values():
+            os.close(source)
 
-async def send_plain(transport: asyncio.Transport, file: BinaryIO, span: Span, means: Means) -> None:
+
+async def send_plain(transport: asyncio.Transport, rest: Rest, means: Means) -> None:
     """Send to a client without encryption; whatever was written to it before has to be on its way."""
-    ends = _Ends(transport, file)
+    ends = _Ends(transport, rest)
     loop = asyncio.get_running_loop()
-    burst: asyncio.Future[int | None] | None = None
-    done = 0
+    burst: asyncio.Future[bool] | None = None
     try:
-        while done < span.count:
-            rest = Span(span.start + done, min(span.count - done, _BURST))
-            burst = loop.run_in_executor(means.pool, ends.send, rest)
-            sent = await asyncio.shield(burst)
-            if sent is None:
+        while rest:
+            burst = loop.run_in_executor(means.pool, ends.send)
+            if not await asyncio.shield(burst):
                 await _wait_until_taken(ends.out, means.patience_s)
-            elif sent == 0:
-                raise Unreadable(_SHORT)
-            else:
-                done += sent
     except OSError as error:
-        trouble = _explain(error)
-        raise Unreadable(str(trouble)) if done and isinstance(trouble, NoSendfile) else trouble from error
+        raise _explain(error) from error
     finally:
         if burst is None or burst.done():
             ends.close()
@@ -144,20 +206,10 @@ def _set(ready: asyncio.Future[None]) -> None:
         ready.set_result(None)
 
 
-async def send_copied(
-    write: Callable[[bytes], Awaitable[None]], file: BinaryIO, span: Span, means: Means
-) -> None:
+async def send_copied(write: Callable[[bytes], Awaitable[None]], rest: Rest, means: Means) -> None:
     """Send through this process: to encrypt it, or because the kernel cannot do it alone."""
-    loop = asyncio.get_running_loop()
-    done = 0
-    while done < span.count:
-        count = min(span.count - done, _CHUNK)
-        try:
-            chunk = await loop.run_in_executor(means.pool, os.pread, file.fileno(), count, span.start + done)
-        except OSError as error:
-            raise _explain(error) from error
-        if not chunk:
-            raise Unreadable(_SHORT)
+    while rest:
+        chunk = await _load(rest.head(_CHUNK), means)
         try:
             async with asyncio.timeout(means.patience_s):
                 await write(chunk)
@@ -165,7 +217,21 @@ async def send_copied(
             raise ClientGone(f"it took nothing for {means.patience_s:g} s") from error
         except OSError as error:
             raise ClientGone(error.strerror or str(error)) from error
-        done += len(chunk)
+        rest.advance(len(chunk))
+
+
+async def _load(head: FilePart | memoryview, means: Means) -> bytes:
+    if isinstance(head, memoryview):
+        return bytes(head)
+    loop = asyncio.get_running_loop()
+    span = head.span
+    try:
+        chunk = await loop.run_in_executor(means.pool, os.pread, head.file.fileno(), span.count, span.start)
+    except OSError as error:
+        raise _explain(error) from error
+    if not chunk:
+        raise Unreadable(_SHORT)
+    return chunk
 
 
 def _explain(error: OSError) -> ClientGone | Unreadable | NoSendfile:

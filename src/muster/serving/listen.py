@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a registry listens: an address and a port, and a certificate for TLS."""
+"""Where a server listens: an address and a port, and a certificate for TLS."""
 
 from __future__ import annotations
 

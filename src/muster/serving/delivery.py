@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An answer goes out through aiohttp: its head first, then bytes past all buffers of this process.
+
+A client that takes nothing is given up; an answer that cannot be completed ends its connection, so that
+nobody takes what was sent for the whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+
+from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
+
+from muster.frozen import dataclass
+from muster.serving.sending import ClientGone, Means, NoSendfile, Part, Rest, send_copied, send_plain
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Head:
+    """All of an answer but its body."""
+
+    status: int
+    headers: Headers
+    length: int
+    """Of the body, or of what it would be."""
+
+
+async def send_small(request: web.BaseRequest, head: Head, body: bytes, means: Means) -> web.StreamResponse:
+    """Send an answer that is in memory; a request for the head alone gets no body."""
+    response = _begin(head)
+    async with _patience(means):
+        await response.prepare(request)
+        if body and request.method != "HEAD":
+            await response.write(body)
+        await response.write_eof()
+    return response
+
+
+async def send_parts(
+    request: web.BaseRequest, head: Head, parts: Iterable[Part], means: Means
+) -> web.StreamResponse:
+    """Send an answer whose body is made of parts of files."""
+    response, rest = _begin(head), Rest(parts)
+    transport = request.transport
+    async with _patience(means):
+        writer = await response.prepare(request)
+    if writer is None or transport is None:
+        raise ClientGone("it closed the connection")
+    if transport.get_extra_info("sslcontext") is None and await _flush(transport, writer, means):
+        with contextlib.suppress(NoSendfile):
+            await send_plain(transport, rest, means)
+    await send_copied(response.write, rest, means)
+    await response.write_eof()
+    return response
+
+
+def cut(request: web.BaseRequest) -> ConnectionResetError:
+    """End a connection so that nobody takes what was sent for the whole; to be raised."""
+    if request.transport is not None:
+        request.transport.abort()
+    return ConnectionResetError("the answer was not completed")
+
+
+def _begin(head: Head) -> web.StreamResponse:
+    response = web.StreamResponse(status=head.status, headers={"Server": "muster", **dict(head.headers)})
+    if head.status not in (204, 304):
+        response.content_length = head.length
+    return response
+
+
+async def _flush(transport: asyncio.WriteTransport, writer: AbstractStreamWriter, means: Means) -> bool:
+    """Wait until the kernel has the headers: what follows them goes past all that waits here."""
+    transport.set_write_buffer_limits(0)
+    async with _patience(means):
+        await writer.drain()
+    return transport.get_write_buffer_size() == 0
+
+
+@contextlib.asynccontextmanager
+async def _patience(means: Means) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(means.patience_s):
+            yield
+    except TimeoutError as error:
+        raise ClientGone(f"it took nothing for {means.patience_s:g} s") from error
+    except ConnectionError as error:
+        raise ClientGone("it closed the connection") from error
