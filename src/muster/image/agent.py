@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import stat
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
@@ -18,7 +19,7 @@ from muster.image.cpio import Member, render_archive
 from muster.image.credentials import credentials_of
 from muster.image.ignition.agent import agent_config, agent_tree
 from muster.image.ignition.config_image import config_files
-from muster.image.ignition.network import UNIT_NAME, network_files
+from muster.image.ignition.network import UNIT_NAME, Networked, network_files
 from muster.image.ignition.unconfigured import CONFIG_LABEL
 from muster.image.iso.writer import render_iso
 from muster.image.kernel import kernel_arguments
@@ -70,16 +71,16 @@ def customization_of(order: Order, ignition: bytes, rootfs_url: str = "") -> Cus
     fetch = (f"coreos.live.rootfs_url={rootfs_url}",) if rootfs_url else ()
     return Customization(
         ignition=ignition,
-        initrd=network_members(order.plan) if rootfs_url else (),
+        initrd=network_members(order.plan.hosts) if rootfs_url else (),
         kargs_append=(*fetch, *kernel.append),
         kargs_delete=kernel.delete,
         kargs_replace=kernel.replace,
     )
 
 
-def network_members(plan: Plan) -> tuple[Member, ...]:
+def network_members(hosts: Iterable[Networked]) -> tuple[Member, ...]:
     """The static networks for the initial RAM disk; nothing when all hosts use DHCP."""
-    files = network_files(plan.hosts)
+    files = network_files(hosts)
     if not files:
         return ()
     wants = "etc/systemd/system/initrd.target.wants"

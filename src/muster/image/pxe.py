@@ -40,4 +40,10 @@ def find_boot_files(volume: Volume) -> BootFiles:
 def render_ipxe(base_url: str, prefix: str, kargs: str) -> str:
     """The script that iPXE boots with."""
     at = f"{base_url.rstrip('/')}/{prefix}"
-    return f"#!ipxe\ninitrd --name initrd {at}-initrd.img\nkernel {at}-vmlinuz initrd=initrd {kargs}\nboot\n"
+    return render_ipxe_boot(f"{at}-vmlinuz", f"{at}-initrd.img", kargs)
+
+
+def render_ipxe_boot(kernel_url: str, initrd_url: str, kargs: str) -> str:
+    """The script that iPXE boots with, by the addresses of what it fetches."""
+    fetch = f"initrd --name initrd {initrd_url}\nkernel {kernel_url} initrd=initrd {kargs}"
+    return f"#!ipxe\n{fetch}\nboot\n"

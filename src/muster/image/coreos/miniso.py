@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from muster.errors import MediaError, UserError
 from muster.frozen import dataclass
+from muster.image.assembly import Assembly, Stretch
 from muster.image.compression import compress, decompress
 from muster.image.coreos.areas import KARGS_JSON, load_json, load_layout
 from muster.image.coreos.customize import reset
@@ -57,24 +57,18 @@ class Minimal:
 
     volume: Volume
     overlay: Overlay
+    assembly: Assembly
+    """Where the bytes of the volume are in the full image."""
 
     def read(self, offset: int, length: int) -> bytes:
         """A byte range of the result."""
         return self.overlay.read(self.volume.read, offset, length)
 
 
-@dataclass(frozen=True)
-class _Part:
-    start: int
-    length: int
-    source: Pread
-    at: int
-
-
 def minimal_iso(full: Volume, rootfs_url: str | None) -> Minimal:
     """The minimal image of a live image; valid as long as that is open. A customized one counts as reset."""
-    original = full.view(reset(full))
-    volume = _open_minimal(original)
+    clean = reset(full)
+    volume, table = _open_minimal(full.view(clean))
     kargs = load_layout(volume).kargs
     if kargs is None or kargs.info is None:
         raise MediaError(f"the minimal image in {full.name} has no kernel arguments", hint=DAMAGED)
@@ -92,7 +86,8 @@ def minimal_iso(full: Volume, rootfs_url: str | None) -> Minimal:
         for place in kargs.areas
     ]
     patches.append(Patch(kargs.info.offset, _render_info(volume, default), KARGS_JSON))
-    return Minimal(volume, Overlay.of(volume.file_size, patches))
+    original = Assembly.of_base(0, full.file_size).under(clean)
+    return Minimal(volume, Overlay.of(volume.file_size, patches), _traced(table, original))
 
 
 def pack_minimal(full: Volume, minimal: Volume) -> Recipe:
@@ -193,7 +188,7 @@ def _check_entries(entries: tuple[Entry, ...]) -> None:
             raise _broken(f"lets the files at {first.minimal_lba} and {second.minimal_lba} overlap")
 
 
-def _open_minimal(full: Volume) -> Volume:
+def _open_minimal(full: Volume) -> tuple[Volume, Assembly]:
     """The minimal image as a volume, compared with its checksum."""
     file = full.find(MINISO_PATH)
     if file is None:
@@ -202,33 +197,25 @@ def _open_minimal(full: Volume) -> Volume:
             hint="use the full image, or a base image that can be made minimal",
         )
     recipe = parse_recipe(full.load(file, limit=_MAX_BYTES))
-    parts = list(_parts(full, recipe))
-    starts = [part.start for part in parts]
-    size = parts[-1].start + parts[-1].length
+    table = Assembly.join(_parts(full, recipe))
 
     def pread(offset: int, length: int) -> bytes:
-        found = []
-        end = min(offset + length, size)
-        for part in parts[max(bisect_right(starts, offset) - 1, 0) :]:
-            if offset >= end:
-                break
-            taken = min(part.start + part.length, end) - offset
-            if taken > 0:
-                found.append(part.source(part.at + offset - part.start, taken))
-                offset += taken
-        return b"".join(found)
+        return table.read(full.read, offset, length)
 
-    if _digest(pread, size) != recipe.digest:
+    if _digest(pread, table.size_bytes) != recipe.digest:
         raise MediaError(f"the minimal image in {full.name} does not match its checksum", hint=DAMAGED)
-    return Volume(f"the minimal image in {full.name}", pread, size)
+    return Volume(f"the minimal image in {full.name}", pread, table.size_bytes), table
 
 
-def _parts(full: Volume, recipe: Recipe) -> Iterator[_Part]:
+def _traced(table: Assembly, original: Assembly) -> Assembly:
+    """The same table with the places that bytes of the full image have in its file."""
+    parts = (original.cut(each.at, each.length) if each.data is None else (each,) for each in table.stretches)
+    return Assembly.join(chain.from_iterable(parts))
+
+
+def _parts(full: Volume, recipe: Recipe) -> Iterator[Stretch]:
     gaps, _ = decompress(recipe.packed, limit=_MAX_UNPACKED, what=MINISO_PATH)
     position = used = 0
-
-    def between(offset: int, length: int) -> bytes:
-        return gaps[offset : offset + length]
 
     for entry in recipe.entries:
         start = entry.minimal_lba * SECTOR
@@ -237,10 +224,10 @@ def _parts(full: Volume, recipe: Recipe) -> Iterator[_Part]:
             raise _broken("does not hold all bytes between the files")
         if entry.full_lba * SECTOR + entry.length > full.file_size:
             raise _broken(f"refers to {entry.length} bytes in sector {entry.full_lba}, which is not there")
-        yield _Part(position, gap, between, used)
-        yield _Part(start, entry.length, full.read, entry.full_lba * SECTOR)
+        yield Stretch(position, gap, data=gaps[used : used + gap])
+        yield Stretch(start, entry.length, entry.full_lba * SECTOR)
         position, used = start + entry.length, used + gap
-    yield _Part(position, len(gaps) - used, between, used)
+    yield Stretch(position, len(gaps) - used, data=gaps[used:])
 
 
 def _digest(pread: Pread, size: int) -> bytes:

@@ -14,9 +14,12 @@ REST: Final = "driftfile /var/lib/chrony/drift\nmakestep 1.0 3\nrtcsync\nlogdir 
 
 def clock(plan: Plan, _credentials: Credentials) -> Config:
     """chrony asks the site's servers; without any the system's defaults stay."""
-    if not plan.ntp_sources:
-        return Config()
-    return Config((File("/etc/chrony.conf", render_chrony(plan.ntp_sources).encode(), PUBLIC),))
+    return Config(clock_files(plan.ntp_sources))
+
+
+def clock_files(servers: tuple[str, ...]) -> tuple[File, ...]:
+    """The file of chrony, if there are servers to name in it."""
+    return (File("/etc/chrony.conf", render_chrony(servers).encode(), PUBLIC),) if servers else ()
 
 
 def render_chrony(servers: tuple[str, ...]) -> str:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Protocol
 
 from muster.image.credentials import Credentials
 from muster.image.ignition.scripts import load_script
 from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
-from muster.model.plan import HostPlan, Plan
+from muster.model.plan import Card, Plan
 
 FOLDER: Final = "/etc/assisted/network"
 _STABLE_IDS: Final = "[connection]\nipv6.dhcp-duid=ll\nipv6.dhcp-iaid=mac\n"
@@ -35,15 +35,29 @@ WantedBy=sysinit.target
 """
 
 
+class Networked(Protocol):
+    """A host that may have a static network."""
+
+    @property
+    def cards(self) -> tuple[Card, ...]: ...
+    @property
+    def keyfiles(self) -> tuple[tuple[str, str], ...]: ...
+
+
 def network(plan: Plan, _credentials: Credentials) -> Config:
     """The profiles, and what picks them before NetworkManager starts."""
+    return network_config(plan.hosts)
+
+
+def network_config(hosts: Iterable[Networked]) -> Config:
+    """The profiles of hosts, wherever they were described."""
     stable = File("/etc/NetworkManager/conf.d/clientid.conf", _STABLE_IDS.encode(), PUBLIC)
-    profiles = network_files(plan.hosts)
+    profiles = network_files(hosts)
     units = (Unit(UNIT_NAME, UNIT),) if profiles else ()
     return Config((stable, *profiles), units)
 
 
-def network_files(hosts: Iterable[HostPlan]) -> tuple[File, ...]:
+def network_files(hosts: Iterable[Networked]) -> tuple[File, ...]:
     """A folder per host that has a static network, with its profiles and its cards; and the script."""
     files = []
     for index, host in enumerate(host for host in hosts if host.keyfiles):

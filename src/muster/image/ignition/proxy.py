@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from muster.image.credentials import Credentials
 from muster.model.ignition import Config, File
-from muster.model.plan import Plan
+from muster.model.plan import Plan, ProxyPlan
 
 
 def proxy(plan: Plan, _credentials: Credentials) -> Config:
     """The proxy as the default environment of all services, in both spellings that programs look for."""
-    if plan.proxy is None:
-        return Config()
-    values = {"HTTP_PROXY": plan.proxy.http, "HTTPS_PROXY": plan.proxy.https, "NO_PROXY": plan.proxy.no_proxy}
+    return Config((proxy_file(plan.proxy),) if plan.proxy else ())
+
+
+def proxy_file(proxy: ProxyPlan) -> File:
+    """A proxy for all services of a host."""
+    values = {"HTTP_PROXY": proxy.http, "HTTPS_PROXY": proxy.https, "NO_PROXY": proxy.no_proxy}
     lines = [
         f"DefaultEnvironment={_quoted(f'{spelling}={value}')}\n"
         for name, value in values.items()
@@ -20,7 +23,7 @@ def proxy(plan: Plan, _credentials: Credentials) -> Config:
         for spelling in (name, name.lower())
     ]
     text = "[Manager]\n" + "".join(lines)
-    return Config((File("/etc/systemd/system.conf.d/10-default-env.conf", text.encode()),))
+    return File("/etc/systemd/system.conf.d/10-default-env.conf", text.encode())
 
 
 def _quoted(assignment: str) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from muster.image.credentials import Credentials
@@ -11,6 +12,9 @@ from muster.model.plan import Plan
 from muster.model.values import IP
 
 SERVICE_PORT: Final = 8090
+ENVIRONMENT: Final = "/etc/assisted/rendezvous-host.env"
+AGENT_TOKEN: Final = "/etc/assisted/tokens/agent"  # noqa: S105 - a path
+SERVICE_AUTHORITY: Final = "/etc/assisted/tls/service-ca.crt"
 
 
 def rendezvous(plan: Plan, credentials: Credentials) -> Config:
@@ -19,15 +23,19 @@ def rendezvous(plan: Plan, credentials: Credentials) -> Config:
     if plan.rendezvous is not None:
         values["NODE_ZERO_IP"] = str(plan.rendezvous.ip)
         values["SERVICE_BASE_URL"] = f"https://{bracketed(plan.rendezvous.ip)}:{SERVICE_PORT}/"
-    text = "".join(f"{name}={value}\n" for name, value in sorted(values.items()))
     return Config(
         (
-            File("/etc/assisted/rendezvous-host.env", text.encode()),
-            File("/etc/assisted/tokens/agent", credentials.agent_token.encode()),
+            *meeting_files(values, credentials.agent_token),
             File("/etc/assisted/tokens/key.pem", credentials.token_key),
             *(File(f"/etc/assisted/tls/{name}", data) for name, data in credentials.service_tls),
         )
     )
+
+
+def meeting_files(values: Mapping[str, str], token: str) -> tuple[File, ...]:
+    """Where the service is and who asks for it, as an environment; and the token to be shown there."""
+    text = "".join(f"{name}={value}\n" for name, value in sorted(values.items()))
+    return (File(ENVIRONMENT, text.encode()), File(AGENT_TOKEN, token.encode()))
 
 
 def bracketed(ip: IP) -> str:

@@ -8,9 +8,11 @@ from typing import Final
 
 from muster import __version__
 from muster.frozen import dataclass
+from muster.image.ignition.access import core_user
+from muster.image.ignition.images import logins_file
 from muster.image.ignition.network import UNIT, UNIT_NAME, network_files
 from muster.image.ignition.scripts import load_script
-from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit, User
+from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
 from muster.model.plan import HostPlan
 
 CONFIG_LABEL: Final = "agent_configimage"
@@ -63,9 +65,8 @@ def unconfigured_config(generic: Generic) -> Config:
         *(File(f"/etc/assisted/manifests/{name}", text.encode()) for name, text in generic.manifests),
     ]
     if generic.pull_secret:
-        files.append(File("/root/.docker/config.json", generic.pull_secret.encode()))
-    keys = tuple(line.strip() for line in generic.ssh_key.splitlines() if line.strip())
-    users = (User("core", keys),) if keys else ()
+        files.append(logins_file(generic.pull_secret))
+    users = (core_user(generic.ssh_key),) if generic.ssh_key.strip() else ()
     units = [Unit("muster-config-image@.service", _UNIT, enabled=False)]
     if network:
         units.append(Unit(UNIT_NAME, UNIT))
