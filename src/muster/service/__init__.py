@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The service: what hosts tell becomes facts, facts become verdicts and states, and those become steps."""
+"""Facts → decisions: the service that hosts meet at."""
