@@ -44,8 +44,8 @@ async def send_small(request: web.BaseRequest, head: Head, body: bytes, means: M
 async def send_parts(
     request: web.BaseRequest, head: Head, parts: Iterable[Part], means: Means
 ) -> web.StreamResponse:
-    """Send an answer whose body is made of parts of files."""
-    response, rest = _begin(head), Rest(parts)
+    """Send an answer whose body is made of parts of files; a request for the head alone gets no body."""
+    response, rest = _begin(head), Rest(parts if request.method != "HEAD" else ())
     transport = request.transport
     async with _patience(means):
         writer = await response.prepare(request)

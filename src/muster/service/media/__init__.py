@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hosts boot to be discovered, made while it is sent: no file per cluster, only a few bytes of memory."""
+"""What hosts boot to be discovered, made while it is sent: no file per cluster, a few bytes of memory."""

@@ -40,7 +40,7 @@ _ALIGNMENT: Final = 4
 
 @dataclass(frozen=True)
 class Medium:
-    """Something that hosts boot or fetch: which of its bytes are in the base's file, and which are its own."""
+    """What hosts boot or fetch: which of its bytes are in the base's file, and which are its own."""
 
     assembly: Assembly
     etag: str
@@ -97,9 +97,8 @@ class Composer:
         image = self._bases.find(rpm_name(order.architecture), order.version, Kind.INITRD)
         with _opened(image) as (_, mark):
             ground = self._ground(image, mark, Kind.FULL)
-        return pxe_arguments(
-            ground.contents.default_kargs or "", discovery_customization(order, rootfs_url(order))
-        )
+        wanted = discovery_customization(order, rootfs_url(order))
+        return pxe_arguments(ground.contents.default_kargs or "", wanted)
 
     def _make(self, order: MediumOrder, kind: Kind, image: BaseImage, mark: str) -> Medium:
         ground = self._ground(image, mark, Kind.MINIMAL if kind is Kind.MINIMAL else Kind.FULL)

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import field, replace
 from typing import BinaryIO, Final, Protocol
 
-from muster.errors import ExternalError, MediaError, MusterError
+from muster.errors import ExternalError, MediaError, MusterError, UserError
 from muster.frozen import dataclass
 from muster.service.media.compose import Composer, Medium
 from muster.service.media.order import Kind, MediumOrder
@@ -128,7 +128,7 @@ class Desk:
         infra_env_id = self._admit(target)
         offer = self._offers.find(infra_env_id)
         if offer is None:
-            raise AddressRefused(Reason.REVOKED)
+            raise UserError(f"there is no infra-env {infra_env_id}", hint="list those that there are")
         order = offer.order
         return replace(
             order,

@@ -34,21 +34,23 @@ class Keeping(Generic[V]):
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-            under_way = self._making.get(key)
-            if under_way is None:
-                mine: Future[V] = Future()
-                self._making[key] = mine
-        if under_way is not None:
-            return under_way.result()
+            promise = self._making.get(key)
+            is_mine = promise is None
+            if promise is None:
+                promise = self._making[key] = Future()
+        if is_mine:
+            self._make(key, make, promise)
+        return promise.result()
+
+    def _make(self, key: Hashable, make: Callable[[], V], promise: Future[V]) -> None:
         try:
             made = make()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - all who wait are told
             self._forget(key)
-            mine.set_exception(error)
-            raise
-        self._keep(key, made)
-        mine.set_result(made)
-        return made
+            promise.set_exception(error)
+        else:
+            self._keep(key, made)
+            promise.set_result(made)
 
     def _keep(self, key: Hashable, made: V) -> None:
         with self._lock:

@@ -11,13 +11,13 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 
-from muster.service.media.desk import Asked, Desk, Reply
+from muster.service.media.desk import Asked, Desk
 from muster.serving.delivery import cut, send_parts
-from muster.serving.sending import ClientGone, Means, Rest, Unreadable, send_copied
+from muster.serving.sending import ClientGone, Means, Unreadable
 from muster.serving.server import Place, open_server
 
 _logger: Final = logging.getLogger(__name__)
@@ -90,45 +90,3 @@ async def serve_media(desk: Desk, place: Place, grace_s: float = _GRACE_S) -> As
             yield
     finally:
         counter.close()
-
-
-class Embedded:
-    """The same desk as an application of ASGI, to be mounted beside the interface."""
-
-    def __init__(self, desk: Desk, patience_s: float) -> None:
-        self._desk = desk
-        self._readers = ThreadPoolExecutor(_READERS, "media-read")
-        self._means = Means(self._readers, patience_s)
-
-    def close(self) -> None:
-        self._readers.shutdown(cancel_futures=True)
-
-    async def __call__(self, scope: Any, _receive: Any, send: Any) -> None:
-        from urllib.parse import parse_qsl
-
-        headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
-        }
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
-        asked = Asked(scope["method"], path, query, headers)
-        loop = asyncio.get_running_loop()
-        reply = await loop.run_in_executor(self._readers, self._desk.answer, asked)
-        try:
-            await self._send(reply, asked.method, send)
-        finally:
-            reply.close()
-
-    async def _send(self, reply: Reply, method: str, send: Any) -> None:
-        head = reply.head
-        fields = [(name.lower().encode(), value.encode("latin-1")) for name, value in head.headers]
-        if head.status != 304:
-            fields.append((b"content-length", str(head.length).encode()))
-        await send({"type": "http.response.start", "status": head.status, "headers": fields})
-
-        async def write(chunk: bytes) -> None:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-
-        if method != "HEAD":
-            await send_copied(write, Rest(reply.parts), self._means)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
