@@ -14,11 +14,15 @@ RPM_NAMES: Final = {"arm64": "aarch64", "amd64": "x86_64"}
 """Architectures that have two names in the interface."""
 
 
+class NotThere(UserError):
+    """Something that was asked for does not exist."""
+
+
 class BaseImages(Protocol):
     """Gives the live ISO that media for some machines are made from."""
 
     def find(self, architecture: str, version: str, kind: Kind) -> BaseImage:
-        """May take its time; a MusterError when there is none."""
+        """May take its time; NotThere when there is none."""
 
 
 class KnownImages:
@@ -36,7 +40,7 @@ class KnownImages:
         found = self._images.get((name, version)) or self._images.get((name, ""))
         if found is None or kind is Kind.DISCONNECTED:
             what = "a disconnected medium" if kind is Kind.DISCONNECTED else f"version {version or 'any'}"
-            raise UserError(
+            raise NotThere(
                 f"there is no base image of {what} for {name}",
                 hint="choose a version and an architecture that the service has an image for",
             )

@@ -14,8 +14,9 @@ from contextlib import ExitStack
 from dataclasses import field, replace
 from typing import BinaryIO, Final, Protocol
 
-from muster.errors import ExternalError, MediaError, MusterError, UserError
+from muster.errors import ExternalError, MusterError
 from muster.frozen import dataclass
+from muster.service.media.bases import NotThere
 from muster.service.media.compose import Composer, Medium
 from muster.service.media.order import Kind, MediumOrder
 from muster.service.media.paths import Target, parse_target
@@ -100,11 +101,11 @@ class Desk:
         except ExternalError as error:
             _logger.error("%s cannot be served: %s", target.kind, error.message)  # noqa: TRY400
             return _error(500, "the base image cannot be read; the log of the service says more")
-        except MediaError as error:
+        except NotThere as error:
+            return _error(404, error.message)
+        except MusterError as error:
             _logger.error("%s cannot be served: %s", target.kind, error.message)  # noqa: TRY400
             return _error(500, error.message)
-        except MusterError as error:
-            return _error(404, error.message)
 
     def _send(self, asked: Asked, target: Target) -> Reply:
         held = ExitStack()
@@ -128,7 +129,7 @@ class Desk:
         infra_env_id = self._admit(target)
         offer = self._offers.find(infra_env_id)
         if offer is None:
-            raise UserError(f"there is no infra-env {infra_env_id}", hint="list those that there are")
+            raise NotThere(f"there is no infra-env {infra_env_id}", hint="list those that there are")
         order = offer.order
         return replace(
             order,
