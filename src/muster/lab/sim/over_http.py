@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modelled hosts against a service over sockets: any number of them in one process, over one session."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import aiohttp
+import msgspec
+
+from muster.errors import cannot
+from muster.lab.sim.agent_loop import AgentLoop, Settings
+from muster.lab.sim.host import SimHost
+from muster.lab.sim.machines import Machine
+from muster.lab.sim.port import NOTHING, Got, Poll, Register, Reply, Report, Request, SendLogs, TellLogs
+from muster.lab.sim.world import World
+from muster.model.wire.host import HostRegistrationResponse, LogsProgressParams
+from muster.model.wire.steps import Steps
+
+BASE_PATH: Final = "/api/assisted-install"
+_ENCODER: Final = msgspec.json.Encoder()
+_STEPS: Final = msgspec.json.Decoder(Steps)
+_REGISTERED: Final = msgspec.json.Decoder(HostRegistrationResponse)
+_JSON: Final = {"Content-Type": "application/json"}
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """The service, and how it is talked to."""
+
+    url: str
+    """Without the path of the interface."""
+    infra_env_id: str
+    token: str = ""
+    ca_file: Path | None = None
+    insecure: bool = False
+    """Take any certificate."""
+    wait_s: int = 0
+    """How long the service may hold a poll when it has nothing to say; 0 to be answered at once."""
+    timeout_s: float = 60.0
+    connections: int = 0
+    """How many at once; 0 for as many as are needed."""
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How much quicker than in the world things happen."""
+
+    work: float = 1.0
+    """What the durations of the hosts' work are multiplied with."""
+    waits: float = 1.0
+    """What the waits that the service asks for, and those after errors, are multiplied with."""
+
+
+def make_context(target: Target) -> ssl.SSLContext | bool:
+    """How the service's certificate is judged."""
+    if target.insecure:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    if target.ca_file is None:
+        return True
+    try:
+        return ssl.create_default_context(cafile=target.ca_file)
+    except OSError as error:
+        raise cannot("use", target.ca_file, error) from error
+
+
+@contextlib.asynccontextmanager
+async def open_session(target: Target) -> AsyncIterator[aiohttp.ClientSession]:
+    """One session for all hosts."""
+    timeout = aiohttp.ClientTimeout(total=target.timeout_s + target.wait_s)
+    connector = aiohttp.TCPConnector(limit=target.connections, ssl=make_context(target))
+    async with aiohttp.ClientSession(
+        timeout=timeout, connector=connector, cookie_jar=aiohttp.DummyCookieJar()
+    ) as session:
+        yield session
+
+
+class HttpPort:
+    """The requests of agents as HTTP."""
+
+    def __init__(self, session: aiohttp.ClientSession, target: Target) -> None:
+        self.counts: Counter[int] = Counter()
+        """Answers by status; 0 for none."""
+        self._session = session
+        self._headers = {"X-Secret-Key": target.token} if target.token else {}
+        self._prefer = {"Prefer": f"wait={target.wait_s}"} if target.wait_s else {}
+        self._base = target.url.rstrip("/") + BASE_PATH + "/v2"
+        self._hosts = f"{self._base}/infra-envs/{target.infra_env_id}/hosts"
+        self._infra_env_id = target.infra_env_id
+
+    async def send(self, host_id: str, request: Request) -> Got:
+        """Send a request, and tell what came of it."""
+        try:
+            got = await self._call(host_id, request)
+        except (aiohttp.ClientError, OSError, TimeoutError, msgspec.DecodeError):
+            got = NOTHING
+        self.counts[got.status] += 1
+        return got
+
+    async def _call(self, host_id: str, request: Request) -> Got:
+        at = f"{self._hosts}/{host_id}"
+        match request:
+            case Poll(offset):
+                return await self._poll(f"{at}/instructions?timestamp={int(time.time() + offset)}")
+            case Register(params):
+                return await self._give("POST", self._hosts, params)
+            case Reply(reply):
+                return await self._give("POST", f"{at}/instructions", reply)
+            case Report(progress):
+                return await self._give("PUT", f"{at}/progress", progress)
+            case TellLogs(state):
+                return await self._give("PUT", f"{at}/logs-progress", LogsProgressParams(logs_state=state))
+            case SendLogs(cluster_id, archive):
+                return await self._upload(host_id, cluster_id, archive)
+
+    async def _poll(self, url: str) -> Got:
+        async with self._session.get(url, headers={**self._headers, **self._prefer}) as response:
+            body = await response.read()
+            steps = _STEPS.decode(body) if response.status == 200 else None
+            return Got(response.status, steps, _retry_after(response))
+
+    async def _give(self, method: str, url: str, body: msgspec.Struct) -> Got:
+        data = _ENCODER.encode(body)
+        async with self._session.request(
+            method, url, data=data, headers={**self._headers, **_JSON}
+        ) as response:
+            await response.read()
+            return Got(response.status, retry_s=_retry_after(response))
+
+    async def _upload(self, host_id: str, cluster_id: str, archive: bytes) -> Got:
+        form = aiohttp.FormData()
+        form.add_field("upfile", archive, filename="logs.tar.gz", content_type="application/gzip")
+        url = f"{self._base}/clusters/{cluster_id}/logs"
+        query = {"logs_type": "host", "host_id": host_id, "infra_env_id": self._infra_env_id}
+        async with self._session.post(url, data=form, params=query, headers=self._headers) as response:
+            await response.read()
+            return Got(response.status)
+
+
+def _retry_after(response: aiohttp.ClientResponse) -> float:
+    text = response.headers.get("Retry-After", "")
+    return float(text) if text.isdecimal() else 0.0
+
+
+class Drive:
+    """Hosts that run against a service until they are over, or until they are told to stop."""
+
+    def __init__(self, port: HttpPort, world: World, pace: Pace | None = None) -> None:
+        self.loops: list[AgentLoop] = []
+        self._port = port
+        self._world = world
+        self._pace = pace or Pace()
+        self._begun = time.monotonic()
+
+    def now(self) -> float:
+        """The time in the world, which goes as much quicker as the work of its hosts."""
+        return self._world.around.start + (time.monotonic() - self._begun) / self._pace.work
+
+    def make_loops(self, machines: Sequence[Machine], seed: int) -> None:
+        """A loop for each machine, each with chances of its own."""
+        settings = Settings(waits=self._pace.waits / self._pace.work)
+        for number, machine in enumerate(machines):
+            host = SimHost(machine, self._world, Random(f"{seed}/host/{number}"))
+            self.loops.append(AgentLoop(host, Random(f"{seed}/agent/{number}"), settings))
+
+    async def run(self, *, within_s: float = 0.0, is_enough: Callable[[], bool] = lambda: False) -> None:
+        """Run all hosts, which begin within so many seconds, until each is over or it is enough."""
+        async with asyncio.TaskGroup() as group:
+            for number, loop in enumerate(self.loops):
+                delay = within_s * number / max(len(self.loops), 1)
+                group.create_task(self._run(loop, delay, is_enough))
+
+    async def _run(self, loop: AgentLoop, delay: float, is_enough: Callable[[], bool]) -> None:
+        await asyncio.sleep(delay)
+        loop.start(self.now())
+        flying: dict[asyncio.Task[Got], Request] = {}
+        try:
+            while not is_enough():
+                for request in loop.take(self.now()):
+                    flying[asyncio.create_task(self._port.send(loop.host.id, request))] = request
+                due = loop.due()
+                if not flying and (due is None or loop.is_over):
+                    break
+                await self._wait(flying, due)
+                for task in [task for task in flying if task.done()]:
+                    loop.got(flying.pop(task), task.result(), self.now())
+        finally:
+            for task in flying:
+                task.cancel()
+
+    async def _wait(self, flying: dict[asyncio.Task[Got], Request], due: float | None) -> None:
+        """Until an answer comes, or the host has something to do; not for long, as it may be enough."""
+        seconds = 1.0 if due is None else min(1.0, max(0.0, (due - self.now()) * self._pace.work))
+        if flying:
+            await asyncio.wait(flying, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(seconds)
+
+
+@contextlib.asynccontextmanager
+async def open_drive(
+    target: Target, world: World, machines: Sequence[Machine], seed: int = 0, pace: Pace | None = None
+) -> AsyncIterator[Drive]:
+    """Hosts that are ready to run against a service."""
+    async with open_session(target) as session:
+        drive = Drive(HttpPort(session, target), world, pace)
+        drive.make_loops(machines, seed)
+        yield drive
