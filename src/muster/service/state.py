@@ -73,6 +73,8 @@ class Peer(State, frozen=True, kw_only=True):
     """Addresses that did not answer, and from where they were asked."""
     small_packets: tuple[str, ...] = ()
     """Addresses that large packets do not reach."""
+    doubled: tuple[str, ...] = ()
+    """Addresses that several MACs answered for: the address and the MACs, with spaces in between."""
     rtt_ms: int = 0
     """The slowest answer, when it is slow."""
     loss_percent: int = 0
@@ -145,7 +147,7 @@ class Host(State, frozen=True, kw_only=True):
     twins: tuple[str, ...] = ()
     """Other hosts of its name."""
     collisions: tuple[str, ...] = ()
-    """Addresses of its own that answer from several MACs."""
+    """Addresses of its own that answer from several MACs: address and MACs, with spaces in between."""
     verdicts: tuple[Verdict, ...] = ()
     # How far it is.
     progress: HostProgressInfo = HostProgressInfo(current_stage=None)

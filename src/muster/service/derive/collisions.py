@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses that two machines have: others hear several MACs answer for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from muster.service.derive.tallies import recount
+from muster.service.realm import Draft
+from muster.service.state import Host
+
+Heard: TypeAlias = tuple[str, str]
+"""Whose address it is, and the address with the MACs that answered for it."""
+_KEY: Final = "collisions"
+
+
+def _heard(host: Host) -> Iterable[Heard]:
+    return ((id, each) for id, peer in host.peers.items() for each in peer.doubled)
+
+
+def derive_collisions(draft: Draft, ids: Iterable[str]) -> None:
+    """Tell hosts of addresses of theirs that somebody else has too, after these heard something else."""
+    affected: set[str] = set()
+    kept = draft.realm.cache.get(_KEY)
+    before = {id: kept.said.get(id, frozenset()) for id in ids} if kept is not None else {}
+    tally, news = recount(draft, _KEY, _heard, ids)
+    if not news and kept is not None:
+        return
+    for id in ids:
+        affected |= {owner for owner, _ in before.get(id, frozenset()) ^ tally.said.get(id, frozenset())}
+    found: dict[str, set[str]] = {owner: set() for owner in affected}
+    for owner, what in tally.counts:
+        if owner in found:
+            found[owner].add(what)
+    for owner in sorted(found):
+        if (host := draft.hosts.get(owner)) is not None:
+            draft.change(host, collisions=tuple(sorted(found[owner])))

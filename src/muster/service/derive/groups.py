@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who reaches whom: for each network and family, the largest set of hosts that all reach each other.
+
+A report changes as many edges as it brings news of, and only those are looked at. When all who see each other
+see the same, which is what a healthy network looks like, that is the answer; otherwise it is searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from muster.service.derive.bits import numbers_in, read_bits
+from muster.service.realm import Draft, Realm
+from muster.service.state import Host
+
+_KEY: Final = "groups"
+_EFFORT: Final = 4096
+"""How many hosts may be looked at to find the largest mesh of a broken network."""
+
+
+class Mesh:
+    """Who reaches whom in one network."""
+
+    def __init__(self) -> None:
+        self.reached: dict[int, int] = {}
+        """By host: whom it reaches."""
+        self.mutual: dict[int, int] = {}
+        """By host: itself, and who is reached and reaches back; for those who have somebody."""
+        self.alike: dict[int, int] = {}
+        """By set of hosts: who sees exactly these."""
+        self.group = 0
+        self._stale = False
+
+    def report(self, number: int, reached: int) -> None:
+        """A host reaches these, and no others."""
+        before = self.reached.get(number, 0)
+        if before == reached:
+            return
+        if reached:
+            self.reached[number] = reached
+        else:
+            del self.reached[number]
+        mine = 1 << number
+        changed = 0
+        for other in numbers_in(before ^ reached):
+            if other != number and self.reached.get(other, 0) & mine:
+                self._set(other, self.mutual.get(other, 1 << other) ^ mine)
+                changed |= 1 << other
+        if changed:
+            self._set(number, self.mutual.get(number, mine) ^ changed)
+            self._stale = True
+
+    def _set(self, number: int, seen: int) -> None:
+        bit = 1 << number
+        before = self.mutual.get(number)
+        if before is not None:
+            left = self.alike[before] ^ bit
+            if left:
+                self.alike[before] = left
+            else:
+                del self.alike[before]
+        if seen == bit:
+            self.mutual.pop(number, None)
+        else:
+            self.mutual[number] = seen
+            self.alike[seen] = self.alike.get(seen, 0) | bit
+
+    def refresh(self) -> int:
+        """Find the largest mesh anew if it may be another; returns who joined or left it."""
+        if not self._stale:
+            return 0
+        self._stale = False
+        before, self.group = self.group, self._largest()
+        return before ^ self.group
+
+    def _largest(self) -> int:
+        if not self.alike:
+            return 0
+        views = sorted(self.alike, key=lambda seen: (-seen.bit_count(), seen & -seen, seen))
+        if self.alike[views[0]] == views[0]:
+            return views[0]
+        best, best_size, effort = 0, 0, _EFFORT
+        for seen in views:
+            size = seen.bit_count()
+            if size <= best_size or effort <= 0:
+                break
+            effort -= size
+            found = self._mesh_within(seen)
+            if found.bit_count() > best_size:
+                best, best_size = found, found.bit_count()
+        return best
+
+    def _mesh_within(self, seen: int) -> int:
+        """A full mesh among these: who sees most of them comes first."""
+        mutual = self.mutual
+        order = sorted(numbers_in(seen), key=lambda number: (-(mutual[number] & seen).bit_count(), number))
+        mesh = 0
+        for number in order:
+            if mutual[number] & mesh == mesh:
+                mesh |= 1 << number
+        return mesh
+
+
+class Groups:
+    """The meshes of all networks and families of a realm."""
+
+    def __init__(self) -> None:
+        self.meshes: dict[str, Mesh] = {}
+        self._told: dict[str, tuple[int, Mapping[str, str]]] = {}
+        """What each host told last, with its number."""
+        self._ids: dict[int, str] = {}
+        self._stale: set[str] = set()
+
+    def take(self, host: Host) -> None:
+        """What a host reaches now."""
+        number, before = self._told.get(host.id, (host.number, {}))
+        if number != host.number:
+            self.forget(host.id)
+            before = {}
+        if host.reached is before:
+            return
+        self._told[host.id] = (host.number, host.reached)
+        self._ids[host.number] = host.id
+        for network in before.keys() | host.reached.keys():
+            text = host.reached.get(network, "")
+            if text != before.get(network, ""):
+                self.meshes.setdefault(network, Mesh()).report(host.number, read_bits(text))
+                self._stale.add(network)
+
+    def forget(self, id: str) -> None:
+        """A host is no more: it reaches nobody, and nobody needs to reach it."""
+        number, before = self._told.pop(id, (-1, {}))
+        self._ids.pop(number, None)
+        for network in before:
+            self.meshes[network].report(number, 0)
+            self._stale.add(network)
+
+    def refresh(self, least: int) -> set[str]:
+        """Look again where something changed; returns the hosts whose groups may be others now."""
+        changed = 0
+        for network in self._stale:
+            mesh = self.meshes[network]
+            before = mesh.group
+            changed |= mesh.refresh()
+            if (before.bit_count() >= least) != (mesh.group.bit_count() >= least):
+                changed |= before | mesh.group
+            if not mesh.reached:
+                del self.meshes[network]
+        self._stale.clear()
+        return {self._ids[number] for number in numbers_in(changed) if number in self._ids}
+
+    def groups_of(self, host: Host, least: int) -> tuple[str, ...]:
+        """The networks in whose largest mesh a host is; a mesh of fewer hosts than `least` is none."""
+        bit = 1 << host.number
+        return tuple(
+            network
+            for network in sorted(host.reached)
+            if (mesh := self.meshes.get(network)) is not None
+            and mesh.group & bit
+            and mesh.group.bit_count() >= least
+        )
+
+
+def least_members(draft: Draft) -> int:
+    """How many hosts make a group: three, or two where two with fencing make a control plane."""
+    is_pair = draft.cluster.control_plane_count == 2
+    return 2 if is_pair and any(host.fencing_credentials for host in draft.hosts.values()) else 3
+
+
+def groups_of(realm: Realm) -> Groups:
+    """The groups of a realm, found anew if nobody keeps them."""
+    kept = realm.cache.get(_KEY)
+    if isinstance(kept, Groups):
+        return kept
+    groups = realm.cache[_KEY] = Groups()
+    for host in realm.hosts.values():
+        groups.take(host)
+    return groups
+
+
+def derive_groups(draft: Draft, ids: Iterable[str]) -> None:
+    """Tell hosts which groups they are in, after these reach others than before."""
+    groups = groups_of(draft.realm)
+    affected = set(ids)
+    for id in ids:
+        host = draft.hosts.get(id)
+        if host is None:
+            groups.forget(id)
+        else:
+            groups.take(host)
+    least = least_members(draft)
+    for id in sorted(affected | groups.refresh(least)):
+        if (host := draft.hosts.get(id)) is not None:
+            draft.change(host, groups=groups.groups_of(host, least))
