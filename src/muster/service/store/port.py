@@ -7,7 +7,7 @@ it. Changes are committed together or not at all, and a realm's version tells wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -19,7 +19,14 @@ from muster.service.state import TYPES, Kind, Subject
 
 
 class StoreError(ExternalError):
-    """The store cannot be read or written now: nothing of what was to be committed is."""
+    """The store could not be read, or not written: nothing of what was to be committed is."""
+
+
+class UnavailableError(StoreError):
+    """The store is not there now, or somebody else holds it: the next one would fail as well.
+
+    When it went away while it committed, only a look at it tells whether that was done.
+    """
 
 
 class ConflictError(StoreError):
@@ -63,20 +70,32 @@ class Logged:
 
     sequence: int
     realm: str
+    version: int
+    """The version of the realm that came with it."""
     event: Event
 
 
 class Store(Protocol):
-    """What keeps the log and the state. All of it may be called from any one thread at a time."""
+    """What keeps the log and the state. Any thread may call it; a commit does not hold up who reads."""
 
     def load(self, realm: str | None = None) -> Iterable[Realm]:
-        """All realms, or one."""
+        """All realms, or one, as they were committed last."""
 
     def commit(self, changes: Sequence[Change]) -> None:
-        """Write all of them durably, or none: ConflictError, StoreError."""
+        """Write all of them durably, or none: ConflictError, UnavailableError, StoreError."""
 
     def log(self, realm: str = "", after: int = 0) -> Iterable[Logged]:
-        """The log, in order, of one realm or of all."""
+        """The log after a place in it, in order, of one realm or of all."""
+
+    def news(self, realm: str, version: int) -> tuple[int, list[Logged]]:
+        """The version of a realm (0: it is not there), and what happened since another one of it."""
+
+    def listen(self, heard: Callable[[Mapping[str, int]], None]) -> None:
+        """From now on tell which realms others changed, and their versions, from a thread of the store.
+
+        After the connection was lost all realms are told of, because nobody knows what was missed. A store
+        that nobody else writes never tells anything.
+        """
 
     def told(self, wanted: Wanted) -> list[Logged]:
         """The events that people are told, of those wanted, in order."""

@@ -1,56 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log and the state in one SQLite file, on the disk before a commit returns."""
+"""The log and the state in one SQLite file, on the disk before a commit returns.
+
+One connection writes and another one reads, so that who reads never sees what is not committed yet, and never
+waits for the disk.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from muster.errors import UserError
-from muster.service.realm import Realm, read_event
+from muster.errors import MusterError, cannot
+from muster.service.realm import Realm
+from muster.service.store.batch import Batch, gather
 from muster.service.store.port import (
     Change,
     ConflictError,
     Logged,
     StoreError,
+    UnavailableError,
     Wanted,
-    decode_event,
-    decode_subject,
     encode,
-    is_wanted,
 )
+from muster.service.store.rows import PAGE, make_realms, pick_told, read_logged
+from muster.service.store.schema import load_steps, next_steps
 
-_MARK: Final = "-- version "
+_HINTS: Final = {
+    sqlite3.SQLITE_FULL: "free some space on its disk",
+    sqlite3.SQLITE_BUSY: "end the other program that has it open",
+    sqlite3.SQLITE_NOTADB: "name another directory, or restore it from a copy",
+    sqlite3.SQLITE_CORRUPT: "restore it from a copy",
+    sqlite3.SQLITE_READONLY: "check the owner and mode of that file and its directory",
+}
+_EVENTS: Final = "SELECT sequence, realm, version, body FROM events"
 
 
 class SqliteStore:
     """One file, one writer: WAL, and every commit is synced."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with self._trouble():
-            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
-            path.chmod(0o600)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
-            self._db.execute("PRAGMA foreign_keys=ON")
-            self._migrate()
+    def __init__(
+        self, path: Path, *, patience_s: float = 10, steps: tuple[str, ...] = load_steps("sqlite")
+    ) -> None:
+        self._path, self._patience_s = path, patience_s
+        self._writing, self._reading = threading.Lock(), threading.Lock()
+        _create(path)
+        self._writer = self._connect()
+        try:
+            with self._trouble():
+                self._writer.execute("PRAGMA journal_mode=WAL")
+                self._writer.execute("PRAGMA synchronous=FULL")
+                self._migrate(steps)
+            self._reader = self._connect()
+        except MusterError:
+            self._writer.close()
+            raise
 
-    def _migrate(self) -> None:
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        steps = _schema()
-        if version > len(steps):
-            raise UserError(
-                f"{self._path} was written by a newer Muster (schema {version}; this one knows {len(steps)})",
-                hint="start it with the newer Muster, or from a copy of before",
+    def _connect(self) -> sqlite3.Connection:
+        with self._trouble():
+            return sqlite3.connect(
+                self._path, check_same_thread=False, isolation_level=None, timeout=self._patience_s
             )
-        for number, step in enumerate(steps[version:], version + 1):
-            self._db.executescript(f"BEGIN IMMEDIATE;\n{step}\nPRAGMA user_version={number};\nCOMMIT;")
+
+    def _migrate(self, steps: tuple[str, ...]) -> None:
+        with self._transaction() as db:  # Whoever comes second finds that all is done.
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            for number, step in next_steps(steps, version, str(self._path)):
+                for statement in step.split(";"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version={number}")
 
     @contextmanager
     def _trouble(self) -> Iterator[None]:
@@ -58,114 +81,146 @@ class SqliteStore:
         try:
             yield
         except sqlite3.Error as error:
-            hint = {
-                "SQLITE_FULL": "free some space on its disk",
-                "SQLITE_BUSY": "end the other program that has it open",
-                "SQLITE_NOTADB": "name another directory, or restore it from a copy",
-                "SQLITE_CORRUPT": "restore it from a copy",
-            }.get(getattr(error, "sqlite_errorname", ""), "see that its disk is there and can be written")
-            raise StoreError(f"{self._path}: {error}", hint=hint) from error
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            kind = UnavailableError if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) else StoreError
+            hint = _HINTS.get(code, "see that its disk is there and can be written")
+            raise kind(f"{self._path}: {error}", hint=hint) from error
 
-    def load(self, realm: str | None = None) -> Iterable[Realm]:
-        with self._trouble():
-            rows = self._db.execute("SELECT id, version FROM realms WHERE ?1 IS NULL OR id=?1", (realm,))
-            found = {id: Realm(id, version) for id, version in rows}
-            rows = self._db.execute(
-                "SELECT realm, kind, id, body FROM subjects WHERE ?1 IS NULL OR realm=?1", (realm,)
-            )
-            for place, kind, id, body in rows:
-                found[place].put(kind, id, decode_subject(kind, body))
-        return found.values()
-
-    def commit(self, changes: Sequence[Change]) -> None:
-        with self._trouble():
-            self._db.execute("BEGIN IMMEDIATE")
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing."""
+        db = self._writer
+        with self._writing, self._trouble():
+            db.execute("BEGIN IMMEDIATE")
             try:
-                for change in changes:
-                    self._write(change)
-                self._db.execute("COMMIT")
+                yield db
+                db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
                 raise
 
-    def _write(self, change: Change) -> None:
-        do = self._db.execute
-        if change.version == 1:
-            done = do("INSERT OR IGNORE INTO realms VALUES (?, 1)", (change.realm,))
-        else:
-            done = do(
-                "UPDATE realms SET version=? WHERE id=? AND version=?",
-                (change.version, change.realm, change.version - 1),
+    def _select(self, query: str, *values: Any) -> list[Any]:
+        with self._reading, self._trouble():
+            return self._reader.execute(query, values).fetchall()
+
+    def load(self, realm: str | None = None) -> Iterable[Realm]:
+        return make_realms(
+            self._select(
+                "SELECT realms.id, version, kind, subjects.id, body FROM realms"
+                " LEFT JOIN subjects ON realm = realms.id WHERE ?1 IS NULL OR realms.id = ?1",
+                realm,
             )
-        if done.rowcount != 1:
-            raise ConflictError(change.realm)
-        self._db.executemany(
-            "INSERT INTO events (realm, name, body) VALUES (?, ?, ?)",
-            [(change.realm, event.name, encode(event)) for event in change.events],
         )
-        for (kind, id), body in change.rows.items():
-            if body is None:
-                do("DELETE FROM subjects WHERE realm=? AND kind=? AND id=?", (change.realm, kind, id))
-            else:
-                do(
-                    "INSERT OR REPLACE INTO subjects (kind, id, realm, body) VALUES (?, ?, ?, ?)",
-                    (kind, id, change.realm, encode(body)),
-                )
-        for (subject, name), content in change.documents.items():
-            if content is None:
-                do(
-                    "DELETE FROM documents WHERE realm=? AND subject=? AND name=?",
-                    (change.realm, subject, name),
-                )
-            else:
-                do(
-                    "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?)",
-                    (change.realm, subject, name, content),
-                )
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        batch = gather(changes)
+        with self._transaction() as db:
+            _take_versions(db, batch)
+            db.executemany(
+                "INSERT INTO events (realm, version, name, body) VALUES (?, ?, ?, ?)",
+                [(realm, version, event.name, encode(event)) for realm, version, event in batch.events],
+            )
+            db.executemany(
+                "INSERT INTO subjects VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (realm, kind, id) DO UPDATE SET body = excluded.body",
+                [(*key, encode(body)) for key, body in batch.rows.items() if body is not None],
+            )
+            db.executemany(
+                "DELETE FROM subjects WHERE realm = ? AND kind = ? AND id = ?",
+                [key for key, body in batch.rows.items() if body is None],
+            )
+            db.executemany(
+                "INSERT INTO documents VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (realm, subject, name) DO UPDATE SET body = excluded.body",
+                [(*key, body) for key, body in batch.documents.items() if body is not None],
+            )
+            db.executemany(
+                "DELETE FROM documents WHERE realm = ? AND subject = ? AND name = ?",
+                [key for key, body in batch.documents.items() if body is None],
+            )
 
     def log(self, realm: str = "", after: int = 0) -> Iterable[Logged]:
-        with self._trouble():
-            rows = self._db.execute(
-                "SELECT sequence, realm, body FROM events WHERE sequence>? AND ? IN ('', realm)"
-                " ORDER BY sequence",
-                (after, realm),
-            )
-            for sequence, place, body in rows:
-                event = decode_event(body)
-                yield Logged(sequence, place, read_event(event.kind, event))
+        version, start = 0, after
+        while rows := self._page(realm, version, start, after):
+            yield from map(read_logged, rows)
+            start, _, version, _ = rows[-1]
+
+    def _page(self, realm: str, version: int, start: int, after: int) -> list[Any]:
+        if not realm:
+            query = f"{_EVENTS} WHERE sequence > ? ORDER BY sequence LIMIT ?"
+            return self._select(query, start, PAGE)
+        # By the index of the realm, whatever else is in the log.
+        query = f"{_EVENTS} WHERE realm = ? AND (version, sequence) > (?, ?) AND sequence > ?"
+        return self._select(f"{query} ORDER BY version, sequence LIMIT ?", realm, version, start, after, PAGE)
+
+    def news(self, realm: str, version: int) -> tuple[int, list[Logged]]:
+        ((now,),) = self._select("SELECT coalesce(max(version), 0) FROM realms WHERE id = ?", realm)
+        rows = self._select(
+            f"{_EVENTS} WHERE realm = ? AND version > ? AND version <= ? ORDER BY version, sequence",
+            realm,
+            version,
+            now,
+        )
+        return now, [read_logged(row) for row in rows]
+
+    def listen(self, heard: Callable[[Mapping[str, int]], None]) -> None:
+        """Nobody else writes it."""
 
     def told(self, wanted: Wanted) -> list[Logged]:
-        realms = None if wanted.realms is None else json.dumps(sorted(wanted.realms))
-        with self._trouble():
-            rows = self._db.execute(
-                "SELECT sequence, realm, body FROM events WHERE name <> ''"
-                " AND (?1 IS NULL OR realm IN (SELECT value FROM json_each(?1))) ORDER BY sequence",
-                (realms,),
+        if wanted.realms is None:
+            rows = self._select(f"{_EVENTS} WHERE name <> '' ORDER BY sequence")
+        else:
+            rows = self._select(
+                f"{_EVENTS} WHERE name <> '' AND realm IN (SELECT value FROM json_each(?))"  # noqa: S608
+                " ORDER BY sequence",
+                json.dumps(sorted(wanted.realms)),
             )
-            found = (Logged(sequence, place, decode_event(body)) for sequence, place, body in rows)
-            return [each for each in found if is_wanted(each.realm, each.event, wanted)]
+        return pick_told(rows, wanted)
 
     def document(self, realm: str, subject: str, name: str) -> bytes | None:
-        with self._trouble():
-            row = self._db.execute(
-                "SELECT body FROM documents WHERE realm=? AND subject=? AND name=?", (realm, subject, name)
-            ).fetchone()
-        return None if row is None else row[0]
+        rows = self._select(
+            "SELECT body FROM documents WHERE realm = ? AND subject = ? AND name = ?", realm, subject, name
+        )
+        return rows[0][0] if rows else None
 
     def documents(self, realm: str, subject: str = "") -> dict[tuple[str, str], int]:
-        with self._trouble():
-            rows = self._db.execute(
-                "SELECT subject, name, length(body) FROM documents WHERE realm=? AND ? IN ('', subject)",
-                (realm, subject),
-            )
-            return {(of, name): size for of, name, size in rows}
+        rows = self._select(
+            "SELECT subject, name, length(body) FROM documents WHERE realm = ?1 AND ?2 IN ('', subject)",
+            realm,
+            subject,
+        )
+        return {(of, name): size for of, name, size in rows}
 
     def close(self) -> None:
-        self._db.close()
+        with self._writing, self._reading:
+            self._reader.close()
+            self._writer.close()
 
 
-def _schema() -> list[str]:
-    """The steps from one version of the schema to the next."""
-    text = resources.files("muster.service.store").joinpath("schema.sql").read_text("utf-8")
-    return [part.split("\n", 1)[1] for part in text.split(_MARK)[1:]]
+def _create(path: Path) -> None:
+    """A new file is for us alone from its first moment, and its name outlives a crash."""
+    try:
+        if not path.exists():
+            path.touch(mode=0o600)
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+    except OSError as error:
+        raise cannot("create", path, error) from error
+
+
+def _take_versions(db: sqlite3.Connection, batch: Batch) -> None:
+    """Give the realms their new versions, if they have the ones that were decided upon."""
+    for realm, version in batch.after.items():
+        if batch.before[realm] == 0:
+            done = db.execute("INSERT INTO realms VALUES (?, ?) ON CONFLICT DO NOTHING", (realm, version))
+        else:
+            done = db.execute(
+                "UPDATE realms SET version = ? WHERE id = ? AND version = ?",
+                (version, realm, batch.before[realm]),
+            )
+        if done.rowcount != 1:
+            raise ConflictError(realm)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hears from PostgreSQL what other replicas changed."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import psycopg
+
+from muster.service.store.link import Address, Connection, connect
+from muster.service.store.port import StoreError
+
+CHANNEL: Final = "muster"
+_LONGEST_S: Final = 5.0
+
+
+class Listener:
+    """A thread with a connection of its own. When that is lost it is made again, and all realms are told."""
+
+    def __init__(self, address: Address, own: str, heard: Callable[[Mapping[str, int]], None]) -> None:
+        self._address, self._own, self._heard = address, own, heard
+        self._news: dict[str, int] = {}
+        self._wake, self._woken = socket.socketpair()
+        self._thread = threading.Thread(
+            target=self._run, args=(self._begin(),), name="muster-listener", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        self._wake.close()
+        self._thread.join()
+        self._woken.close()
+
+    def _begin(self) -> Connection:
+        connection = connect(self._address)
+        connection.add_notify_handler(self._note)
+        connection.execute(f"LISTEN {CHANNEL}")
+        return connection
+
+    def _run(self, connection: Connection) -> None:
+        found: Connection | None = connection
+        while found is not None:
+            with found:
+                self._follow(found)
+            found = self._again()
+
+    def _follow(self, connection: Connection) -> None:
+        """Tell what comes, until the connection is lost or nobody wants to hear more."""
+        try:
+            while not self._is_over(connection.fileno()):
+                connection.execute("SELECT 1")  # What has come is handed over with the answer.
+                self._tell()
+        except (psycopg.Error, OSError):
+            return
+
+    def _is_over(self, *others: int, wait_s: float | None = None) -> bool:
+        """Wait until there is something to read or to do; whether it is time to end."""
+        own = self._woken.fileno()
+        ready, _, _ = select.select([own, *others], [], [], wait_s)
+        return own in ready
+
+    def _again(self) -> Connection | None:
+        """Connect again, as long as it takes; nobody knows what was missed, so all may have changed."""
+        pause_s = 0.1
+        while not self._is_over(wait_s=pause_s):
+            try:
+                connection = self._begin()
+                for realm, version in connection.execute("SELECT id, version FROM realms"):
+                    self._hear(realm, version)
+            except (psycopg.Error, StoreError):
+                pause_s = min(pause_s * 2, _LONGEST_S)
+                continue
+            self._tell()
+            return connection
+        return None
+
+    def _note(self, notify: psycopg.Notify) -> None:
+        whose, realm, version = notify.payload.split(" ")
+        if whose != self._own:
+            self._hear(realm, int(version))
+
+    def _hear(self, realm: str, version: int) -> None:
+        self._news[realm] = max(version, self._news.get(realm, 0))
+
+    def _tell(self) -> None:
+        news, self._news = self._news, {}
+        if news:
+            self._heard(news)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the store that a directory or a URL names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from muster.errors import UserError, cannot
+from muster.redact import redact_url
+from muster.service.store.port import Store
+from muster.service.store.sqlite import SqliteStore
+
+FILE: Final = "muster.sqlite"
+_FORMS: Final = "name a directory, sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+
+
+def open_store(where: str | Path) -> Store:
+    """A store in a directory (a SQLite file in it), or at ``sqlite:///…`` or ``postgresql://…``."""
+    if isinstance(where, Path) or "://" not in where:
+        return _open_folder(Path(where))
+    scheme = where.partition("://")[0].lower()
+    if scheme == "sqlite":
+        return SqliteStore(_sqlite_path(where))
+    if scheme in ("postgresql", "postgres"):
+        return _open_postgres(where)
+    raise UserError(f"{redact_url(where)} is no database that Muster can use", hint=_FORMS)
+
+
+def _open_folder(folder: Path) -> Store:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot("create", folder, error) from error
+    return SqliteStore(folder / FILE)
+
+
+def _sqlite_path(url: str) -> Path:
+    path = url.partition("://")[2]
+    if not path.startswith("/") or path.strip("/") == "" or "?" in path:
+        raise UserError(
+            f"{url} names no file", hint="write sqlite:///PATH with a whole path and nothing else"
+        )
+    return Path("/", path.lstrip("/"))
+
+
+def _open_postgres(url: str) -> Store:
+    try:
+        from muster.service.store.postgres import PostgresStore
+    except ImportError as error:
+        raise UserError(
+            f"PostgreSQL needs the Python package psycopg, which is not there: {error}",
+            hint="install Muster with it: pip install 'muster[postgresql]'",
+        ) from error
+    return PostgresStore(url)
