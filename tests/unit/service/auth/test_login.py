@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import bcrypt
 import pytest
@@ -29,20 +28,10 @@ from muster.service.auth.sessions import (
 )
 from muster.service.auth.tokens import Tokens
 from tests.unit.service.auth.ties import repeatable
+from tests.unit.service.running import finish
 
 NOW = 1_800_000_000.0
 HOME, THERE = "192.0.2.1", "192.0.2.2"
-T = TypeVar("T")
-
-
-def finish(work: Coroutine[Any, Any, T]) -> T:
-    """The result of something that does not really wait."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: T = done.value
-        return result
-    raise AssertionError("it waits for something")
 
 
 @pytest.fixture
