@@ -13,7 +13,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from muster.image.base_image import BaseImage
-from muster.model.wire.infra_env import HostStaticNetworkConfig, KernelArgument, MacInterfaceMapInner, Proxy
+from muster.model.wire.infra_env import HostStaticNetworkConfig, KernelArgument, MacInterface, Proxy
 from muster.service.media.bases import KnownImages
 from muster.service.media.compose import Composer
 from muster.service.media.desk import Desk, Offer
@@ -42,7 +42,7 @@ interfaces:
 
 def host_network(number: int, text: str = NETWORK) -> HostStaticNetworkConfig:
     """The static network of a host."""
-    card = MacInterfaceMapInner(mac_address=f"52:54:00:AD:00:{number:02x}", logical_nic_name="eth0")
+    card = MacInterface(mac_address=f"52:54:00:AD:00:{number:02x}", logical_nic_name="eth0")
     return HostStaticNetworkConfig(network_yaml=text.replace("{0}", str(number)), mac_interface_map=(card,))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
@@ -55,14 +55,20 @@ class Media(Protocol):
     def url_of(self, infra_env: InfraEnv) -> tuple[str, datetime]:
         """Where its medium can be had, and until when."""
 
-    def check_network(self, network: HostStaticNetworkConfig) -> str:
-        """Why a static network cannot be; nothing when it can."""
+    def check_networks(self, networks: Iterable[HostStaticNetworkConfig]) -> None:
+        """UserError when hosts could not use these."""
 
 
 class Links(Protocol):
     """What makes addresses that open one thing without a login."""
 
     def sign(self, path: str, expires: datetime, *, cluster_id: str) -> str: ...
+
+
+class HostCredentials(Protocol):
+    """What gives hosts tokens of their own."""
+
+    def issue(self, infra_env_id: str, host_id: str) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class Surroundings:
     driver: ReleaseDriver
     media: Media
     links: Links
+    host_tokens: HostCredentials
     offers: Offers
     time_passed: Callable[[Draft, Kind, str, bool], None]
     """What a deadline means that has come; the last tells whether a host has been silent for too long."""

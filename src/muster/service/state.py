@@ -97,6 +97,8 @@ class Host(State, frozen=True, kw_only=True):
     updated_at: datetime
     discovery_agent_version: str = ""
     user_name: str = ""
+    enrolled: bool = False
+    """It has called with a token of its own; that of its medium is not good for it any more."""
     # What it is told to be.
     role: str = "auto-assign"
     suggested_role: str = "auto-assign"

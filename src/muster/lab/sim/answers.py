@@ -145,7 +145,7 @@ def _domains(body: Body, question: Question) -> Outcome:
     for each in request.domains:
         addresses = body.world.resolve(each.domain_name, broken)
         found.append(
-            reports.DomainResolutionResponseResolutions(
+            reports.DomainResolution(
                 domain_name=each.domain_name,
                 ipv4_addresses=tuple(address for address in addresses if ":" not in address),
                 ipv6_addresses=tuple(address for address in addresses if ":" in address),
@@ -178,9 +178,9 @@ def _tang(body: Body, question: Question) -> Outcome:
         servers = msgspec.json.decode(request.tang_servers, type=tuple[dict[str, str], ...])
     except msgspec.DecodeError as error:
         raise BadArguments(str(error)) from None
-    signature = reports.TangConnectivityResponseSignatures(protected="eyJhbGciOiJFUzUxMiJ9", signature="AA")
+    signature = reports.TangSignature(protected="eyJhbGciOiJFUzUxMiJ9", signature="AA")
     answers = tuple(
-        reports.TangConnectivityResponseTangServerResponse(
+        reports.TangServerResponse(
             tang_url=server.get("url", ""), payload="eyJrZXlzIjpbXX0", signatures=(signature,)
         )
         for server in servers

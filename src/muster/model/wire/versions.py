@@ -39,6 +39,36 @@ class Feature(Wire, frozen=True, kw_only=True):
     reason: IncompatibilityReason | None = None
 
 
+class Operator(Wire, frozen=True, kw_only=True):
+    """How well an operator is supported by a release, and what it needs and does not go with."""
+
+    feature_support_level_id: FeatureSupportLevelId = field(name="feature-support-level-id")
+    support_level: SupportLevel
+    incompatibilities: tuple[FeatureSupportLevelId, ...]
+    name: str
+    dependencies: tuple[FeatureSupportLevelId, ...]
+    reason: IncompatibilityReason | None = None
+
+
+class FeatureLevels(Wire, frozen=True, kw_only=True):
+    """How well each feature is supported by a release."""
+
+    features: dict[str, SupportLevel] | None = None
+
+
+class DetailedFeatures(Wire, frozen=True, kw_only=True):
+    """How well each feature and operator is supported by a release, and why not where it is not."""
+
+    features: tuple[Feature, ...] | None = None
+    operators: tuple[Operator, ...] | None = None
+
+
+class ArchitectureLevels(Wire, frozen=True, kw_only=True):
+    """How well each architecture is supported by a release."""
+
+    architectures: dict[str, SupportLevel] | None = None
+
+
 class HostTypeHardwareRequirements(Wire, frozen=True, kw_only=True):
     """What hosts of one role need to have, in figures and in words."""
 

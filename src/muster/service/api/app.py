@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -16,7 +16,10 @@ from muster.model.wire.files import Error, InfraError
 from muster.service.api.call import OPERATIONS, Call, Reply
 from muster.service.api.router import Router
 from muster.service.api.table.route import Route
+from muster.service.auth.credentials import Knock
+from muster.service.auth.guard import Guard
 from muster.service.auth.personas import Grant
+from muster.service.edge.headers import STATE_KEY
 from muster.service.refusals import Refusal
 from muster.service.service import Service
 
@@ -34,15 +37,6 @@ class NotAdmitted(MusterError):
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.code = code
-
-
-class Guard(Protocol):
-    """Who may ask what."""
-
-    def admit(
-        self, route: Route, ids: Mapping[str, str], headers: Mapping[str, str], query: Mapping[str, str]
-    ) -> Grant | None:
-        """What the caller is allowed; NotAdmitted."""
 
 
 class Api:
@@ -72,17 +66,32 @@ class Api:
             refused = _error(405, f"{scope['path']} knows {', '.join(sorted(routes))}, not {method}")
             return "", _with(refused, (("allow", ", ".join(sorted(routes))),))
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        raw = scope["query_string"]
-        query = dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True)) if raw else {}
         try:
-            grant = self._guard.admit(route, ids, headers, query)
+            grant = self._admit(route, ids, scope)
             body = await _read(receive) if method != "GET" else b""
-            request_id = headers.get("x-request-id", "")
-            call = Call(self._service, ids, query, headers, body, grant, request_id)
+            call = Call(self._service, ids, _query(scope), headers, body, grant, _request_id(scope))
             reply = await OPERATIONS[route.operation_id](call)
         except Exception as error:  # noqa: BLE001 - nobody is answered with a traceback
             return route.operation_id, _failure(error, route)
         return route.operation_id, _tag(reply, headers) if method == "GET" else reply
+
+    def _admit(self, route: Route, ids: Mapping[str, str], scope: Scope) -> Grant | None:
+        raw: bytes = scope["query_string"]
+        knock = Knock(scope["method"], scope["path"], raw, scope["headers"], ids)
+        admission = self._guard.admit(route, knock, self._service.now().timestamp())
+        if not admission.verdict.is_allowed:
+            raise NotAdmitted(admission.verdict.status, admission.verdict.reason)
+        return admission.grant
+
+
+def _query(scope: Scope) -> dict[str, str]:
+    raw: bytes = scope["query_string"]
+    return dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True)) if raw else {}
+
+
+def _request_id(scope: Scope) -> str:
+    state = scope.get("state")
+    return str(state.get(STATE_KEY, "")) if state else ""
 
 
 def _with(reply: Reply, headers: tuple[tuple[str, str], ...]) -> Reply:

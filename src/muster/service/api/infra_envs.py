@@ -25,7 +25,7 @@ async def _show(call: Call, infra_env: InfraEnv, status: int = 200) -> Reply:
 async def register_infra_env(call: Call) -> Reply:
     params, id, service = call.decode(InfraEnvCreateParams), call.service.new_id(), call.service
     cluster = service.engine.cluster(params.cluster_id) if params.cluster_id else None
-    decide.check_networks(params.static_network_config or (), service.around.media.check_network)
+    service.around.media.check_networks(params.static_network_config or ())
     key, seal = service.around.chance(16).hex(), service.around.vault.seal
 
     def decision(draft: Draft) -> None:
@@ -62,7 +62,7 @@ async def get_infra_env(call: Call) -> Reply:
 @answers("UpdateInfraEnv")
 async def update_infra_env(call: Call) -> Reply:
     params, seal = call.decode(InfraEnvUpdateParams), call.service.around.vault.seal
-    decide.check_networks(params.static_network_config or (), call.service.around.media.check_network)
+    call.service.around.media.check_networks(params.static_network_config or ())
     await call.service.change(
         lambda: realm_of(call), lambda draft: decide.update_infra_env(draft, params, seal), call.request_id
     )

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.model.wire.infra_env import HostStaticNetworkConfig, InfraEnvCreateParams, InfraEnvUpdateParams
+from muster.model.wire.infra_env import InfraEnvCreateParams, InfraEnvUpdateParams
 from muster.service.decisions import checks
 from muster.service.decisions.clusters import Seal
 from muster.service.realm import Draft
@@ -30,8 +30,6 @@ _PLAIN: Final = frozenset(
         "network_discovery_delay_seconds",
     }
 )
-CheckNetwork = Callable[[HostStaticNetworkConfig], str]
-"""Why a static network cannot be; nothing when it can."""
 
 
 def register_infra_env(
@@ -79,13 +77,6 @@ def deregister_infra_env(draft: Draft, bound: int) -> None:
 def renew_signing_key(draft: Draft, key: str) -> None:
     """Make every URL of its media that was handed out so far worthless."""
     draft.change(draft.infra_env, signing_key=key, updated_at=draft.now)
-
-
-def check_networks(networks: tuple[HostStaticNetworkConfig, ...], check: CheckNetwork) -> None:
-    """Refuse static networks that no host could use."""
-    for number, each in enumerate(networks):
-        if fault := check(each):
-            raise checks.refuse(f"static_network_config[{number}]", fault, "mend its network_yaml")
 
 
 def _read(params: InfraEnvCreateParams | InfraEnvUpdateParams, id: str, seal: Seal) -> dict[str, Any]:

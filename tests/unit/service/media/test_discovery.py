@@ -16,7 +16,7 @@ from muster.errors import UserError
 from muster.image.coreos.kargs import Edit, edit_kargs
 from muster.image.cpio import parse_archives
 from muster.image.reading import decode_data_url
-from muster.model.wire.infra_env import HostStaticNetworkConfig, KernelArgument, MacInterfaceMapInner
+from muster.model.wire.infra_env import HostStaticNetworkConfig, KernelArgument, MacInterface
 from muster.service.media.discovery import (
     AGENT_UNIT,
     discovery_customization,
@@ -135,13 +135,13 @@ def test_bad_orders(changes: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("mac", ["", "52:54:00", "zz:54:00:ad:00:01", "52-54-00-ad-00-01"])
 def test_bad_cards(mac: str) -> None:
-    card = MacInterfaceMapInner(mac_address=mac, logical_nic_name="eth0")
+    card = MacInterface(mac_address=mac, logical_nic_name="eth0")
     with pytest.raises(UserError, match="is not a MAC address"):
         discovery_ignition(order(static_network=(HostStaticNetworkConfig(mac_interface_map=(card,)),)))
 
 
 def test_a_card_without_a_name() -> None:
-    card = MacInterfaceMapInner(mac_address="52:54:00:ad:00:01")
+    card = MacInterface(mac_address="52:54:00:ad:00:01")
     with pytest.raises(UserError, match="has no name"):
         discovery_ignition(order(static_network=(HostStaticNetworkConfig(mac_interface_map=(card,)),)))
 

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the parts of the service ask of each other, answered from what the engine knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from muster.frozen import dataclass
+from muster.model.wire.infra_env import HostStaticNetworkConfig
+from muster.service.auth.credentials import link_of
+from muster.service.auth.personas import Grant, Persona, Scope
+from muster.service.auth.secrets import Place, Safe
+from muster.service.auth.tokens import Tokens
+from muster.service.engine import Engine
+from muster.service.media.desk import Offer
+from muster.service.media.network import read_networks
+from muster.service.media.order import Kind, MediumOrder
+from muster.service.media.signing import Place as MediaPlace
+from muster.service.media.signing import Signer
+from muster.service.refusals import NotFound
+from muster.service.state import InfraEnv
+
+AGENT_TOKEN_LASTS: Final = timedelta(days=30)
+"""How long hosts can register that boot a medium, and how long a host may take to be installed."""
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where the service can be reached from outside."""
+
+    service: str
+    media: str
+    authority: str
+    """PEM of who signed the service's certificate."""
+
+
+class SealedVault:
+    """Seals with the keys of a folder."""
+
+    def __init__(self, safe: Safe) -> None:
+        self._safe = safe
+
+    def seal(self, subject: str, field: str, text: str) -> str:
+        return self._safe.seal(text, Place(subject, field))
+
+    def open(self, subject: str, field: str, sealed: str) -> str:
+        return self._safe.open(sealed, Place(subject, field))
+
+
+class HostTies:
+    """Where hosts belong, for those who judge tokens."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def cluster_of(self, infra_env_id: str, host_id: str) -> str | None:
+        try:
+            return self._engine.host(host_id, infra_env_id).cluster_id
+        except NotFound:
+            return None
+
+    def clusters_of(self, infra_env_id: str) -> Collection[str]:
+        try:
+            hosts, own = self._engine.hosts_of(infra_env_id), self._engine.infra_env(infra_env_id)
+        except NotFound:
+            return ()
+        return {each for each in (own.cluster_id, *(host.cluster_id for host in hosts)) if each}
+
+    def has_own_token(self, infra_env_id: str, host_id: str) -> bool:
+        try:
+            return self._engine.host(host_id, infra_env_id).enrolled
+        except NotFound:
+            return False
+
+    def epoch_of(self, infra_env_id: str) -> int:
+        try:
+            return int(self._engine.infra_env(infra_env_id).signing_key[:8] or "0", 16)
+        except NotFound:
+            return -1
+
+
+class EngineMedia:
+    """Media of the infra-envs that the engine knows."""
+
+    def __init__(
+        self, engine: Engine, signer: Signer, tokens: Tokens, vault: SealedVault, addresses: Addresses
+    ) -> None:
+        self._engine, self._signer, self._tokens = engine, signer, tokens
+        self._vault, self._addresses = vault, addresses
+
+    def find(self, infra_env_id: str) -> Offer | None:
+        """An infra-env, for the media server."""
+        try:
+            infra_env = self._engine.infra_env(infra_env_id)
+        except NotFound:
+            return None
+        return Offer(self.order_of(infra_env), infra_env.signing_key)
+
+    def order_of(self, infra_env: InfraEnv) -> MediumOrder:
+        """What the media of an infra-env carry. The token is the same until the infra-env changes."""
+        secret = infra_env.pull_secret
+        return MediumOrder(
+            infra_env_id=infra_env.id,
+            name=infra_env.name,
+            service_url=self._addresses.service,
+            media_url=self._addresses.media,
+            updated_at=infra_env.updated_at,
+            agent_token=self.agent_token(infra_env),
+            ca_certificate=self._addresses.authority,
+            ssh_key=infra_env.ssh_authorized_key,
+            proxy=infra_env.proxy,
+            trust_bundle=infra_env.additional_trust_bundle,
+            ntp_sources=_words(infra_env.ntp_sources or infra_env.additional_ntp_sources),
+            static_network=infra_env.static_network_config,
+            ignition_override=infra_env.ignition_config_override,
+            kernel_arguments=infra_env.kernel_arguments,
+            pull_secret=self._vault.open(infra_env.id, "pull_secret", secret) if secret else "",
+            rendezvous_ip=infra_env.rendezvous_ip,
+            image_type=Kind(infra_env.type),
+            architecture=infra_env.cpu_architecture,
+            version=infra_env.openshift_version,
+        )
+
+    def agent_token(self, infra_env: InfraEnv) -> str:
+        """What hosts of the medium register with; made anew with every change of the infra-env."""
+        expires = (infra_env.updated_at + AGENT_TOKEN_LASTS).timestamp()
+        return self._tokens.issue(Grant(Persona.AGENT, Scope(infra_env.id), expires))
+
+    def url_of(self, infra_env: InfraEnv) -> tuple[str, datetime]:
+        place = MediaPlace(
+            infra_env.id, Kind(infra_env.type), infra_env.openshift_version, infra_env.cpu_architecture
+        )
+        signed = self._signer.address(self._addresses.media, place, infra_env.signing_key)
+        return signed.url, signed.expires_at
+
+    def check_networks(self, networks: Iterable[HostStaticNetworkConfig]) -> None:
+        read_networks(networks)
+
+
+class SignedLinks:
+    """Addresses that open one file of a cluster without a login."""
+
+    def __init__(self, tokens: Tokens, base: str) -> None:
+        self._tokens, self._base = tokens, base
+
+    def sign(self, path: str, expires: datetime, *, cluster_id: str) -> str:
+        plain, _, query = path.partition("?")
+        grant = Grant(
+            Persona.USER,
+            Scope(cluster_id=cluster_id),
+            expires.timestamp(),
+            link=link_of(plain, query.encode()),
+        )
+        return f"{self._base}{path}{'&' if query else '?'}api_key={self._tokens.issue(grant)}"
+
+
+class HostTokens:
+    """What a host gets when it registers: a token that is good for that host alone."""
+
+    def __init__(self, tokens: Tokens, clock: Callable[[], datetime]) -> None:
+        self._tokens, self._clock = tokens, clock
+
+    def issue(self, infra_env_id: str, host_id: str) -> str:
+        expires = (self._clock() + AGENT_TOKEN_LASTS).timestamp()
+        return self._tokens.issue(Grant(Persona.AGENT, Scope(infra_env_id, None, host_id), expires))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
