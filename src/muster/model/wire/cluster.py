@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, field
@@ -21,7 +20,7 @@ from muster.model.wire.enums import (
 )
 from muster.model.wire.host import Host
 from muster.model.wire.operators import BundleCreateParams, MonitoredOperator, OperatorCreateParams
-from muster.model.wire.struct import JsonList, PullSecret, PullSecretSet, Servers, Tags, Wire, about
+from muster.model.wire.struct import JsonList, PullSecret, PullSecretSet, Servers, Tags, Time, Wire, about
 
 First: TypeAlias = Annotated[str | None, about("The first network of its kind; kept for older clients.")]
 Only: TypeAlias = Annotated[str | None, about("Older way to give one network of its kind.")]
@@ -52,7 +51,7 @@ class ClusterProgressInfo(Wire, frozen=True, kw_only=True):
     installing_stage_percentage: int | None = None
     finalizing_stage_percentage: int | None = None
     finalizing_stage: FinalizingStage | None = None
-    finalizing_stage_started_at: datetime | None = None
+    finalizing_stage_started_at: Time | None = None
     finalizing_stage_timed_out: bool | None = None
 
 
@@ -85,8 +84,8 @@ class ImageInfo(Wire, frozen=True, kw_only=True):
     size_bytes: Annotated[int, Meta(ge=0)] | None = None
     download_url: str | None = None
     generator_version: str | None = None
-    created_at: datetime | None = None
-    expires_at: datetime | None = None
+    created_at: Time | None = None
+    expires_at: Time | None = None
     static_network_config: str | None = None
     type: ImageType | None = None
 
@@ -175,7 +174,7 @@ class Cluster(Wire, frozen=True, kw_only=True):
     no_proxy: Annotated[
         str | None, about("Names and ranges that are reached without the proxy, separated by commas.")
     ] = None
-    status_updated_at: datetime | None = None
+    status_updated_at: Time | None = None
     progress: ClusterProgressInfo | None = None
     disk_encryption: DiskEncryption | None = None
     hosts: tuple[Host, ...] | None = None
@@ -186,10 +185,10 @@ class Cluster(Wire, frozen=True, kw_only=True):
     schedulable_masters_forced_true: Annotated[
         bool | None, about("There are too few workers, so control-plane hosts run applications anyway.")
     ] = None
-    updated_at: datetime | None = None
-    created_at: datetime | None = None
-    install_started_at: datetime | None = None
-    install_completed_at: datetime | None = None
+    updated_at: Time | None = None
+    created_at: Time | None = None
+    install_started_at: Time | None = None
+    install_completed_at: Time | None = None
     host_networks: Annotated[
         tuple[HostNetwork, ...] | None, about("The subnets of all hosts, with the hosts in each.")
     ] = None
@@ -202,8 +201,8 @@ class Cluster(Wire, frozen=True, kw_only=True):
     install_config_overrides: Annotated[
         str | None, about("JSON in a string that is merged into the install-config.")
     ] = None
-    controller_logs_collected_at: datetime | None = None
-    controller_logs_started_at: datetime | None = None
+    controller_logs_collected_at: Time | None = None
+    controller_logs_started_at: Time | None = None
     connectivity_majority_groups: Annotated[
         str | None, about("JSON in a string: by subnet and by family, the hosts that all reach each other.")
     ] = None

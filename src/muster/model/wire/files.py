@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from muster.model.wire.struct import Json, Wire, about
+from muster.model.wire.struct import Json, Time, Wire, about
 
 
 class CreateManifestParams(Wire, frozen=True, kw_only=True):
@@ -34,7 +33,7 @@ class Event(Wire, frozen=True, kw_only=True):
 
     severity: Literal["info", "warning", "error", "critical"]
     message: str
-    event_time: datetime
+    event_time: Time
     name: Annotated[str | None, about("What kind of event it is; a name keeps its meaning.")] = None
     cluster_id: str | None = None
     host_id: str | None = None

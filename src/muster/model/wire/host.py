@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from muster.model.wire.enums import DiskRole, HostRole, HostStage, HostStatus, LogsState
-from muster.model.wire.struct import Json, JsonList, Wire, about
+from muster.model.wire.struct import Json, JsonList, Time, Wire, about
 
 
 class BindHostParams(Wire, frozen=True, kw_only=True):
@@ -48,8 +47,8 @@ class HostProgressInfo(Wire, frozen=True, kw_only=True):
     installation_percentage: Annotated[int | None, about("0 to 100.")] = None
     current_stage: HostStage | None = None
     progress_info: str | None = None
-    stage_started_at: datetime | None = None
-    stage_updated_at: datetime | None = None
+    stage_started_at: Time | None = None
+    stage_updated_at: Time | None = None
     stage_timed_out: bool | None = None
 
 
@@ -67,10 +66,10 @@ class Host(Wire, frozen=True, kw_only=True):
         str | None, about("JSON in a string: by category, what each check of the host says.")
     ] = None
     logs_info: LogsState | None = None
-    status_updated_at: datetime | None = None
+    status_updated_at: Time | None = None
     progress: HostProgressInfo | None = None
-    stage_started_at: datetime | None = None
-    stage_updated_at: datetime | None = None
+    stage_started_at: Time | None = None
+    stage_updated_at: Time | None = None
     progress_stages: Annotated[
         tuple[HostStage, ...] | None, about("The stages that a host of its role goes through.")
     ] = None
@@ -90,16 +89,16 @@ class Host(Wire, frozen=True, kw_only=True):
         HostRole | None, about("The role that it gets if it is left to the service.")
     ] = None
     bootstrap: bool | None = None
-    logs_collected_at: datetime | None = None
-    logs_started_at: datetime | None = None
+    logs_collected_at: Time | None = None
+    logs_started_at: Time | None = None
     installer_version: str | None = None
     installation_disk_path: str | None = None
     installation_disk_id: str | None = None
-    updated_at: datetime | None = None
-    created_at: datetime | None = None
-    checked_in_at: Annotated[datetime | None, about("When it last asked for instructions.")] = None
+    updated_at: Time | None = None
+    created_at: Time | None = None
+    checked_in_at: Annotated[Time | None, about("When it last asked for instructions.")] = None
     connection_timed_out: bool | None = None
-    registered_at: Annotated[datetime | None, about("When it last registered.")] = None
+    registered_at: Annotated[Time | None, about("When it last registered.")] = None
     discovery_agent_version: str | None = None
     requested_hostname: str | None = None
     user_name: str | None = None

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from muster.model.wire.enums import Architecture, ImageType
-from muster.model.wire.struct import JsonList, PullSecret, PullSecretSet, Servers, Wire, about
+from muster.model.wire.struct import JsonList, PullSecret, PullSecretSet, Servers, Time, Wire, about
 
 
 class MacInterface(Wire, frozen=True, kw_only=True):
@@ -46,8 +45,8 @@ class InfraEnv(Wire, frozen=True, kw_only=True):
     href: Annotated[str, about("Path of the infra-env under this interface.")]
     name: str
     type: ImageType
-    updated_at: datetime
-    created_at: datetime
+    updated_at: Time
+    created_at: Time
     openshift_version: str | None = None
     user_name: str | None = None
     org_id: str | None = None
@@ -67,7 +66,7 @@ class InfraEnv(Wire, frozen=True, kw_only=True):
     size_bytes: Annotated[int, Meta(ge=0)] | None = None
     download_url: Annotated[str | None, about("Signed address of the discovery image.")] = None
     generator_version: str | None = None
-    expires_at: Annotated[datetime | None, about("When the signed address stops working.")] = None
+    expires_at: Annotated[Time | None, about("When the signed address stops working.")] = None
     cpu_architecture: Architecture | None = None
     kernel_arguments: JsonList = None
     additional_trust_bundle: str | None = None
@@ -132,4 +131,4 @@ class PresignedUrl(Wire, frozen=True, kw_only=True):
     """An address that needs no login and works for a limited time."""
 
     url: str
-    expires_at: datetime | None = None
+    expires_at: Time | None = None

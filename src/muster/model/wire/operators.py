@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
 
 from muster.model.wire.enums import OperatorStatus, OperatorType
-from muster.model.wire.struct import Wire
+from muster.model.wire.struct import Time, Wire
 
 
 class Bundle(Wire, frozen=True, kw_only=True):
@@ -40,7 +39,7 @@ class MonitoredOperator(Wire, frozen=True, kw_only=True):
     timeout_seconds: int | None = None
     status: OperatorStatus | None = None
     status_info: str | None = None
-    status_updated_at: datetime | None = None
+    status_updated_at: Time | None = None
     bundles: tuple[str, ...] | None = None
     dependency_only: bool | None = None
     source_bundles: tuple[str, ...] | None = None

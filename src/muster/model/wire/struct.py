@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, TypeAlias
 
 import msgspec
@@ -17,6 +18,7 @@ def about(text: str) -> msgspec.Meta:
     return msgspec.Meta(description=text)
 
 
+Time: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 Json: TypeAlias = Annotated[str | None, about("JSON in a string.")]
 JsonList: TypeAlias = Annotated[str | None, about("JSON list in a string.")]
 Servers: TypeAlias = Annotated[str | None, about("Time servers, separated by commas.")]

@@ -69,7 +69,7 @@ def build_openapi(routes: Iterable[Route], version: str) -> dict[str, Any]:
     for route in listed:
         operation = _operation(route, shapes[route.operation_id], schemas)
         paths.setdefault(route.path, {})[route.method.lower()] = operation
-    used = {tag_of(each) for each in listed}
+    about = {name: text for name, _, text in _TAGS}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -78,7 +78,7 @@ def build_openapi(routes: Iterable[Route], version: str) -> dict[str, Any]:
             "summary": "The assisted installer's interface, version 2, and what Muster adds to it.",
         },
         "servers": [{"url": "/"}],
-        "tags": [{"name": name, "description": about} for name, _, about in _TAGS if name in used],
+        "tags": [{"name": tag, "description": about[tag]} for tag in dict.fromkeys(map(tag_of, listed))],
         "paths": paths,
         "components": {
             "schemas": schemas.components,
