@@ -17,6 +17,7 @@ VERBS: Final = {
     "agent": ("agent:agent", "Make media and manifests for an agent-based installation."),
     "image-based": ("image_based:image_based", "Make media for an image-based installation."),
     "lab": ("lab:lab", "Rehearse a site on virtual machines."),
+    "serve": ("serve:serve", "Serve the API that clusters are installed through."),
     "os": ("machine_os:machine_os", "Build the machine OS: live ISO and disk image."),
     "release": ("release:release", "Build and look at releases: what is installed."),
     "store": ("store:store", "Look at, verify, fill and clean a content store of images."),

@@ -169,6 +169,11 @@ class Draft:
         return self._infra_env
 
     @property
+    def is_gone(self) -> bool:
+        """Whether neither cluster nor infra-env is left: nothing follows from anything any more."""
+        return self._cluster is None and self._infra_env is None
+
+    @property
     def is_pool(self) -> bool:
         """Whether its hosts wait for a cluster."""
         return self._cluster is None

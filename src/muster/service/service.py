@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from muster.frozen import dataclass
 from muster.model.wire.infra_env import HostStaticNetworkConfig
 from muster.service.engine import Engine
 from muster.service.news import Newsroom
 from muster.service.offers import Offers
+from muster.service.preparing import Preparer
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import NotFound, Unavailable
 from muster.service.release_driver import ReleaseDriver
 from muster.service.state import InfraEnv, Kind
 from muster.service.store.port import Change, ConflictError, Store, StoreError
+
+if TYPE_CHECKING:
+    from muster.service.api.call import Reply
+    from muster.service.auth.personas import Grant
 
 T = TypeVar("T")
 _TRIES: Final = 8
@@ -37,8 +43,14 @@ class Committer(Protocol):
     async def commit(self, changes: Sequence[Change]) -> None:
         """Return when they are; ConflictError or StoreError when they are not."""
 
-    async def settle(self, realm: str) -> None:
+    async def settled(self, realm: str) -> None:
         """Return when nothing of a realm is on its way to the store any more."""
+
+    def is_stale(self, realm: str) -> bool:
+        """Whether something of a realm was not written, so that it has to be loaded again."""
+
+    def renew(self, realm: str) -> None:
+        """A realm was loaded again."""
 
 
 class Vault(Protocol):
@@ -65,6 +77,16 @@ class Links(Protocol):
     def sign(self, path: str, expires: datetime, *, cluster_id: str) -> str: ...
 
 
+class LoginOperations(Protocol):
+    """How people log in."""
+
+    async def show(self, grant: Grant | None) -> Reply: ...
+
+    async def log_in(self, address: str, body: bytes) -> Reply: ...
+
+    async def log_out(self, grant: Grant | None) -> Reply: ...
+
+
 class HostCredentials(Protocol):
     """What gives hosts tokens of their own."""
 
@@ -82,6 +104,7 @@ class Surroundings:
     media: Media
     links: Links
     host_tokens: HostCredentials
+    login: LoginOperations
     offers: Offers
     time_passed: Callable[[Draft, Kind, str, bool], None]
     """What a deadline means that has come; the last tells whether a host has been silent for too long."""
@@ -93,6 +116,9 @@ class Service:
     def __init__(self, engine: Engine, store: Store, committer: Committer, around: Surroundings) -> None:
         self.engine, self.store, self.around = engine, store, around
         self.news = Newsroom()
+        self.preparer = Preparer(self)
+        self.requests: Counter[tuple[str, int]] = Counter()
+        """How often each operation was answered with each status."""
         self._committer = committer
         self._timers_changed = asyncio.Event()
         self._to_call: set[str] = set()
@@ -110,7 +136,7 @@ class Service:
 
     async def settle(self, realm: str) -> None:
         """Wait until all that a realm shows is durable."""
-        await self._committer.settle(realm)
+        await self._committer.settled(realm)
 
     def is_ready(self) -> bool:
         """Whether the store answers."""
@@ -133,7 +159,7 @@ class Service:
             realm = find()
             change, answer = self.engine.change(realm, decide, self.now(), request_id)
             if change is None:
-                await self._committer.settle(realm.id)
+                await self._committer.settled(realm.id)
                 return answer
             if await self._commit([change]):
                 return answer
@@ -167,6 +193,8 @@ class Service:
         self._timers_changed.set()
         for change in changes:
             self._to_call.update(self._concerned(change))
+            if ("cluster", change.realm) in change.rows:
+                self.preparer.look(change.realm)
         if self._to_call and self._calling is None:
             self._calling = asyncio.get_running_loop().call_later(_GATHER_S, self._call)
 
@@ -184,14 +212,18 @@ class Service:
         hosts, self._to_call = self._to_call, set()
         self.news.call(hosts)
 
-    async def _reload(self, realms: set[str]) -> None:
+    async def _reload(self, realms: Iterable[str]) -> None:
+        """Forget what could not be written: these realms become what the store has."""
         for id in realms:
-            try:
-                found = await asyncio.to_thread(lambda: list(self.store.load(id)))  # noqa: B023 - awaited here
-            except StoreError:
-                continue
-            self.engine.forget(id)
-            self.engine.load(found, self.now())
+            if self._committer.is_stale(id):
+                with suppress(StoreError):
+                    await self._load(id)
+
+    async def _load(self, id: str) -> None:
+        found = await asyncio.to_thread(lambda: list(self.store.load(id)))
+        self.engine.forget(id)
+        self.engine.load(found, self.now())
+        self._committer.renew(id)
 
     # Time
 

@@ -45,15 +45,12 @@ class Api:
     def __init__(self, service: Service, routes: Iterable[Route], guard: Guard) -> None:
         self._service, self._guard = service, guard
         self._router = Router(route for route in routes if route.operation_id in OPERATIONS)
-        self.requests: dict[tuple[str, int], int] = {}
-        """How often each operation was answered with each status."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         operation, reply = await self._answer(scope, receive)
-        key = (operation, reply.status)
-        self.requests[key] = self.requests.get(key, 0) + 1
+        self._service.requests[operation, reply.status] += 1
         await _send(reply, send, head=scope["method"] == "HEAD")
 
     async def _answer(self, scope: Scope, receive: Receive) -> tuple[str, Reply]:
@@ -69,7 +66,8 @@ class Api:
         try:
             grant = self._admit(route, ids, scope)
             body = await _read(receive) if method != "GET" else b""
-            call = Call(self._service, ids, _query(scope), headers, body, grant, _request_id(scope))
+            client = scope["client"][0] if scope.get("client") else ""
+            call = Call(self._service, ids, _query(scope), headers, body, grant, _request_id(scope), client)
             reply = await OPERATIONS[route.operation_id](call)
         except Exception as error:  # noqa: BLE001 - nobody is answered with a traceback
             return route.operation_id, _failure(error, route)

@@ -31,6 +31,8 @@ class Call:
     body: bytes
     grant: Grant | None
     request_id: str = ""
+    client: str = ""
+    """The address that it came from."""
 
     def decode(self, kind: type[T]) -> T:
         """The body as what it has to be."""

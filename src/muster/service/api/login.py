@@ -5,18 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final
 
 from msgspec import DecodeError, Struct, json
-from starlette.requests import Request
-from starlette.responses import Response
 
+from muster.service.api.call import JSON, Reply
 from muster.service.auth.login import Login, Proof, Refused, Session
 from muster.service.auth.personas import Grant
 from muster.service.auth.sessions import EndedSessions, csrf_of, render_cookie
 from muster.service.edge.answers import error_headers, render_error
-
-_JSON: Final = "application/json"
 
 
 class LoginAnswer(Struct, omit_defaults=True):
@@ -38,53 +34,51 @@ class LoginDesk:
         self._ended = ended
         self._clock = clock
 
-    async def show(self, _request: Request, grant: Grant | None) -> Response:
+    async def show(self, grant: Grant | None) -> Reply:
         """Who the caller is, and how one can log in. A page that was reloaded gets its second lock here."""
         answer = LoginAnswer(ways=self._login.ways)
         if grant is not None:
             answer.persona = grant.persona
             answer.expires_at = _date(grant.expires)
             answer.csrf_token = csrf_of(grant.session) if grant.session else ""
-        return Response(json.encode(answer), media_type=_JSON)
+        return Reply(200, json.encode(answer))
 
-    async def log_in(self, request: Request, _grant: Grant | None) -> Response:
+    async def log_in(self, address: str, body: bytes) -> Reply:
         """A session for one who knows the password or the code."""
         try:
-            proof = json.decode(await request.body(), type=Proof)
+            proof = json.decode(body, type=Proof)
         except DecodeError:
             return _refuse(Refused(400, "the body has to be an object with a password or a code"))
-        address = request.client.host if request.client else ""
         result = await self._login.log_in(address, proof, self._clock())
         if isinstance(result, Refused):
             return _refuse(result)
         return _admit(result, self._login.settings.session_s if proof.cookie else 0)
 
-    async def log_out(self, _request: Request, grant: Grant | None) -> Response:
+    async def log_out(self, grant: Grant | None) -> Reply:
         """The end of the session; for one who has none, all is well already."""
         if grant is not None and grant.session and grant.expires is not None:
             self._ended.end(grant.session, grant.expires, self._clock())
-        return Response(status_code=204, headers={"set-cookie": render_cookie("", 0)})
+        return Reply(204, b"", JSON, (("set-cookie", render_cookie("", 0)),))
 
 
-def _admit(session: Session, cookie_s: int) -> Response:
+def _admit(session: Session, cookie_s: int) -> Reply:
     answer = LoginAnswer(
         persona="user",
         expires_at=_date(session.expires),
         token="" if cookie_s else session.token,
         csrf_token=session.csrf,
     )
-    response = Response(json.encode(answer), status_code=201, media_type=_JSON)
-    if cookie_s:
-        response.headers["set-cookie"] = render_cookie(session.token, cookie_s)
-    return response
+    cookie = (("set-cookie", render_cookie(session.token, cookie_s)),) if cookie_s else ()
+    return Reply(201, json.encode(answer), JSON, cookie)
 
 
-def _refuse(refused: Refused) -> Response:
-    headers = {
-        name.decode("ascii"): value.decode("ascii")
+def _refuse(refused: Refused) -> Reply:
+    headers = tuple(
+        (name.decode("ascii"), value.decode("ascii"))
         for name, value in error_headers(refused.status, refused.retry_after_s)
-    }
-    return Response(render_error(refused.status, refused.reason), refused.status, headers)
+        if name not in (b"content-type", b"content-length")
+    )
+    return Reply(refused.status, render_error(refused.status, refused.reason), JSON, headers)
 
 
 def _date(seconds: float | None) -> datetime | None:

@@ -55,7 +55,7 @@ class EndedSessions:
         self._path = folder / ENDED_FILE
         self._ended = {name: until for name, until in _load(self._path).items() if until > now}
 
-    def __contains__(self, session: str) -> bool:
+    def __contains__(self, session: object) -> bool:
         return session in self._ended
 
     def end(self, session: str, expires: float, now: float) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a validation is declared, what it sees, and how it answers.
 
-    @on_host("has-min-cpu-cores", "hardware", Reads(host={"inventory"}, cluster={"platform"}), pool=True)
+    @on_host("has-min-cpu-cores", "hardware", Reads({"inventory"}, {"openshift_version"}), pool=True)
     def has_min_cpu_cores(see: HostView) -> Answer:
         ...
         return failed(count=2, wanted=4)
@@ -19,9 +19,12 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final, Literal, TypeAlias
 
+import msgspec
+
 from muster.frozen import dataclass
 from muster.service.state import Cluster, Host, Verdict, VerdictStatus
 
+Of: TypeAlias = Literal["host", "cluster"]
 Category: TypeAlias = Literal["network", "hardware", "operators", "hosts-data", "configuration"]
 
 
@@ -33,6 +36,8 @@ class HostView:
     cluster: Cluster | None
     hosts: Mapping[str, Host]
     now: datetime
+    agent_image: str = ""
+    """The agent that hosts are to run; empty when any will do."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +49,12 @@ class ClusterView:
     now: datetime
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """What a validation found: its status, which of its sentences, and what goes into that."""
 
     status: VerdictStatus
     sentence: str
-    values: Mapping[str, Any]
+    values: dict[str, Any]
 
 
 def passed(sentence: str = "success", **values: Any) -> Answer:
@@ -146,9 +150,17 @@ def texts() -> Mapping[str, Mapping[str, Any]]:
     return tomllib.loads(path.read_text("utf-8"))
 
 
-def verdict_of(validation: Validation, answer: Answer, of: Literal["host", "cluster"]) -> Verdict:
+def verdict_of(validation: Validation, answer: Answer, of: Of) -> Verdict:
     """An answer in words."""
-    if answer.status == "suppressed":
-        return Verdict(id=validation.id, status="suppressed")
+    if not answer.values:
+        return _plain(of, validation.id, answer.status, answer.sentence)
     sentence: str = texts()[of][validation.id][answer.sentence]
-    return Verdict(id=validation.id, status=answer.status, message=sentence.format(**answer.values))
+    return Verdict(id=validation.id, status=answer.status, message=sentence.format_map(answer.values))
+
+
+@cache
+def _plain(of: Of, id: str, status: VerdictStatus, sentence: str) -> Verdict:
+    """A verdict that is the same for all; hosts by the hundred share it."""
+    if status == "suppressed":
+        return Verdict(id=id, status=status)
+    return Verdict(id=id, status=status, message=texts()[of][id][sentence].format())

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole service in one process: put together from its settings, served until it is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import uvicorn
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from muster.errors import MusterError, cannot
+from muster.frozen import dataclass
+from muster.image.base_image import BaseImage
+from muster.service.adapters import Addresses, EngineMedia, HostTies, HostTokens, SealedVault, SignedLinks
+from muster.service.api.app import Api
+from muster.service.api.login import LoginDesk
+from muster.service.api.operations import load_operations
+from muster.service.api.table import ROUTES
+from muster.service.api.table.route import PREFIX
+from muster.service.auth.guard import Guard
+from muster.service.auth.keys import load_key_ring
+from muster.service.auth.login import Login, LoginSettings
+from muster.service.auth.secrets import load_safe
+from muster.service.auth.sessions import EndedSessions
+from muster.service.auth.tokens import Tokens
+from muster.service.committer import Committer
+from muster.service.drivers.kubernetes import FindRelease, KubernetesDriver
+from muster.service.edge.headers import SecureHeaders
+from muster.service.edge.limits import Limits
+from muster.service.edge.limits import Settings as LimitSettings
+from muster.service.edge.paths import CleanPaths
+from muster.service.edge.protocol import server_settings
+from muster.service.edge.redirect import make_redirect
+from muster.service.edge.tls import Identity, Moment, make_context, make_identity
+from muster.service.engine import Engine
+from muster.service.media.asgi import Embedded
+from muster.service.media.bases import KnownImages
+from muster.service.media.compose import Composer
+from muster.service.media.desk import Desk
+from muster.service.media.server import serve_media
+from muster.service.media.signing import Signer
+from muster.service.offers import Offers
+from muster.service.react import react, time_passed
+from muster.service.service import Service, Surroundings
+from muster.service.store.open import open_store
+from muster.service.store.port import Store
+from muster.serving.server import Place
+
+_MEDIA: Final = ("/byid/", "/bytoken/", "/byapikey/", "/images/", "/boot-artifacts/")
+_PATIENCE_S: Final = 60.0
+_DRAIN_S: Final = 10.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a service is started with."""
+
+    data: Path
+    """Keys and certificates; the database too, unless it is elsewhere."""
+    database: str = field(default="", repr=False)
+    url: str = ""
+    """Where callers find it; by default where it listens."""
+    media_url: str = ""
+    names: tuple[str, ...] = ()
+    """Names and addresses that its certificate is for, besides that of the URL."""
+    password_hash: str = field(default="", repr=False)
+    token_keys: tuple[str, ...] = ()
+    """Public keys (PEM) whose tokens are accepted too."""
+    offers: Offers = field(default_factory=Offers)
+    images: Mapping[tuple[str, str], Callable[[], BaseImage]] = field(default_factory=dict)
+    """Base images by architecture and version."""
+    limits: LimitSettings = field(default_factory=LimitSettings)
+
+
+@dataclass(frozen=True)
+class Sockets:
+    """Where a service listens."""
+
+    api: socket.socket
+    media: socket.socket | None = None
+    """Plain HTTP for firmware, which gets signed addresses."""
+    redirect: socket.socket | None = None
+    """Plain HTTP, for people who forget the s."""
+
+
+def now() -> datetime:
+    """The time."""
+    return datetime.now(UTC)
+
+
+class Running:
+    """A service that is put together."""
+
+    def __init__(self, settings: Settings, sockets: Sockets, find_release: FindRelease) -> None:
+        self._settings, self._sockets = settings, sockets
+        keys = _make_folder(settings.data / "keys")
+        url, media_url = _urls(settings, sockets)
+        self.url, self.media_url = url, media_url
+        names = tuple(dict.fromkeys((urlsplit(url).hostname or "localhost", *settings.names)))
+        self.identity: Identity = make_identity(keys, names, Moment(now(), os.urandom))
+        ring = load_key_ring(keys, os.urandom, settings.token_keys)
+        self.tokens = Tokens(ring)
+        self.login = Login(LoginSettings(settings.password_hash), self.tokens, os.urandom)
+        self.store: Store = open_store(settings.database or settings.data)
+        self.engine = Engine(react)
+        self.engine.load(self.store.load(), now())
+        self._ended = EndedSessions(keys, now().timestamp())
+        vault = SealedVault(load_safe(keys, os.urandom))
+        addresses = Addresses(url, media_url, self.identity.authority_pem)
+        assert isinstance(ring.signing, ec.EllipticCurvePrivateKey)
+        signer = Signer(ring.signing, now)
+        media = EngineMedia(self.engine, signer, self.tokens, vault, addresses)
+        around = Surroundings(
+            clock=now,
+            chance=os.urandom,
+            vault=vault,
+            driver=KubernetesDriver(find_release, os.urandom, now),
+            media=media,
+            links=SignedLinks(self.tokens, url),
+            host_tokens=HostTokens(self.tokens, now),
+            login=LoginDesk(self.login, self._ended, lambda: now().timestamp()),
+            offers=settings.offers,
+            time_passed=time_passed,
+        )
+        self._committer = Committer(self.store)
+        self.service = Service(self.engine, self.store, self._committer, around)
+        self._desk = Desk(media, Composer(KnownImages(settings.images)), signer)
+        self._embedded = Embedded(self._desk, _PATIENCE_S)
+        self.app = self._make_app()
+
+    def _make_app(self) -> Any:
+        load_operations()
+        guard = Guard(self.tokens, self._ended, HostTies(self.engine))
+        api = Api(self.service, ROUTES, guard)
+        inner = CleanPaths(_Split(api, self._embedded), PREFIX)
+        limited = Limits(inner, self._settings.limits, asyncio_clock)
+        return SecureHeaders(limited, lambda: str(uuid.uuid4()), PREFIX)
+
+    @contextlib.asynccontextmanager
+    async def serve(self) -> AsyncIterator[None]:
+        """Serve until the body ends; requests under way get a moment to end."""
+        async with contextlib.AsyncExitStack() as stack:
+            stack.callback(self.store.close)
+            stack.callback(self._embedded.close)
+            stack.push_async_callback(self._committer.close)
+            stack.callback(self.service.close)
+            stack.push_async_callback(self.service.preparer.close)
+            timers = asyncio.ensure_future(self.service.run())
+            stack.push_async_callback(_end, timers)
+            self.service.preparer.look_at_all()
+            if self._sockets.media is not None:
+                place = Place(self._sockets.media, _PATIENCE_S)
+                await stack.enter_async_context(serve_media(self._desk, place))
+            if self._sockets.redirect is not None:
+                port = self._sockets.api.getsockname()[1]
+                await stack.enter_async_context(_serve(make_redirect(port), self._sockets.redirect))
+            await stack.enter_async_context(_serve(self.app, self._sockets.api, self.identity))
+            yield
+
+
+class _Split:
+    """Media here, everything else there."""
+
+    def __init__(self, api: Api, media: Embedded) -> None:
+        self._api, self._media = api, media
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        app: Any = self._media if scope.get("path", "").startswith(_MEDIA) else self._api
+        await app(scope, receive, send)
+
+
+def asyncio_clock() -> float:
+    """Seconds that only ever grow."""
+    return asyncio.get_running_loop().time()
+
+
+@contextlib.asynccontextmanager
+async def _serve(app: Any, listening: socket.socket, identity: Identity | None = None) -> AsyncIterator[None]:
+    """One server of uvicorn, until the body ends."""
+    config = uvicorn.Config(
+        app,
+        loop="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=int(_DRAIN_S),
+        backlog=2048,
+        **server_settings(),
+    )
+    config.load()
+    if identity is not None:
+        config.ssl = make_context(identity.path)
+    server = _Server(config)
+    task = asyncio.ensure_future(server.serve([listening]))
+    try:
+        while not server.started and not task.done():
+            await asyncio.sleep(0.01)
+        yield
+    finally:
+        server.should_exit = True
+        await task
+
+
+class _Server(uvicorn.Server):
+    """Signals are not for it to catch."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Any:
+        yield
+
+
+async def _end(task: asyncio.Future[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError, MusterError):
+        await task
+
+
+def _urls(settings: Settings, sockets: Sockets) -> tuple[str, str]:
+    from muster.serving.listen import render_url
+
+    url = settings.url or render_url(sockets.api, is_secure=True)
+    media = settings.media_url
+    if not media:
+        media = render_url(sockets.media, is_secure=False) if sockets.media is not None else url
+    return url.rstrip("/"), media.rstrip("/")
+
+
+def _make_folder(path: Path) -> Path:
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot("create", path, error) from error
+    return path

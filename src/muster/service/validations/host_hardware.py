@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a host's machine will do: what it told of itself, its processors, memory, platform and agent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from muster.model.wire.cluster import Platform
+from muster.model.wire.inventory import Inventory
+from muster.service.validations.facts import ROLES, cluster_of, is_oracle_cloud, is_single, role_of
+from muster.service.validations.registry import (
+    SUPPRESSED,
+    Answer,
+    HostView,
+    Reads,
+    broken,
+    failed,
+    on_host,
+    passed,
+    pending,
+)
+from muster.service.validations.requirements import (
+    CLUSTER_FIELDS,
+    ROLE_FIELDS,
+    extra_of,
+    least_of,
+    requirement_of,
+)
+
+MIB: Final = 1 << 20
+TOLERANCE_MIB: Final = 100
+"""Firmware keeps a little of what is built in."""
+OPENSTACK: Final = "OpenStack Compute"
+VMWARE: Final = "VMware, Inc."
+NUTANIX: Final = "Nutanix"
+ORACLE: Final = "OracleCloud.com"
+
+_INVENTORY: Final = Reads(host=frozenset({"inventory"}))
+_LEAST: Final = Reads(host=frozenset({"inventory"}), cluster=frozenset({"openshift_version"}))
+_FOR_ROLE: Final = Reads(host=ROLE_FIELDS | {"inventory"}, cluster=CLUSTER_FIELDS)
+
+
+@on_host("has-inventory", "hardware", _INVENTORY, pool=True, must=True)
+def has_inventory(see: HostView) -> Answer:
+    inventory = see.host.inventory
+    if inventory is None:
+        return failed()
+    missing = [part for part in ("cpu", "memory") if getattr(inventory, part) is None]
+    return failed("incomplete", parts=" and ".join(missing)) if missing else passed()
+
+
+@on_host("inventory-not-partially-truncated", "hardware", _INVENTORY, pool=True, advisory=True)
+def inventory_not_partially_truncated(see: HostView) -> Answer:
+    return _truncation(see.host.inventory, "partial")
+
+
+@on_host("inventory-not-fully-truncated", "hardware", _INVENTORY, pool=True, must=True)
+def inventory_not_fully_truncated(see: HostView) -> Answer:
+    return _truncation(see.host.inventory, "full")
+
+
+def _truncation(inventory: Inventory | None, kind: str) -> Answer:
+    if inventory is None:
+        return pending()
+    if inventory.truncation is None or inventory.truncation.type != kind:
+        return passed()
+    return failed(reasons="; ".join(inventory.truncation.reasons or ()) or "no reason given")
+
+
+@on_host("has-min-cpu-cores", "hardware", _LEAST, pool=True)
+def has_min_cpu_cores(see: HostView) -> Answer:
+    found = _cores(see.host.inventory)
+    if found is None:
+        return pending()
+    wanted = least_of(see.cluster).cpu_cores
+    return passed() if found >= wanted else failed(found=found, wanted=wanted)
+
+
+@on_host("has-min-memory", "hardware", _LEAST, pool=True)
+def has_min_memory(see: HostView) -> Answer:
+    return _memory(see.host.inventory, least_of(see.cluster).ram_mib)
+
+
+@on_host("has-cpu-cores-for-role", "hardware", _FOR_ROLE)
+def has_cpu_cores_for_role(see: HostView) -> Answer:
+    found = _cores(see.host.inventory)
+    if found is None:
+        return pending()
+    cluster = cluster_of(see)
+    wanted = requirement_of(see.host, cluster).cpu_cores + extra_of(see.host, cluster).cpu_cores
+    return passed() if found >= wanted else failed(found=found, wanted=wanted, role=_role(see))
+
+
+@on_host("has-memory-for-role", "hardware", _FOR_ROLE)
+def has_memory_for_role(see: HostView) -> Answer:
+    cluster = cluster_of(see)
+    wanted = requirement_of(see.host, cluster).ram_mib + extra_of(see.host, cluster).ram_mib
+    return _memory(see.host.inventory, wanted, role=_role(see))
+
+
+def _cores(inventory: Inventory | None) -> int | None:
+    return inventory.cpu.count or 0 if inventory is not None and inventory.cpu is not None else None
+
+
+def _memory(inventory: Inventory | None, wanted_mib: int, **more: str) -> Answer:
+    if inventory is None or inventory.memory is None:
+        return pending()
+    memory = inventory.memory
+    # Linux itself counts only what it may use, which is up to 2 % less than what is built in.
+    unseen = wanted_mib // 50 if memory.physical_bytes_method == "meminfo" else 0
+    found = memory.physical_bytes or 0
+    if found >= (wanted_mib - TOLERANCE_MIB - unseen) * MIB:
+        return passed()
+    return failed(found=f"{found / MIB / 1024:.1f}", wanted=f"{wanted_mib / 1024:g}", **more)
+
+
+def _role(see: HostView) -> str:
+    return "single node" if is_single(cluster_of(see)) else ROLES.get(role_of(see.host), "host of any role")
+
+
+@on_host("compatible-with-cluster-platform", "hardware", Reads({"inventory"}, {"platform"}))
+def compatible_with_cluster_platform(see: HostView) -> Answer:
+    platform = cluster_of(see).platform
+    inventory = see.host.inventory
+    if inventory is None:
+        return pending()
+    wanted = _manufacturer(platform)
+    if not wanted:
+        return passed(platform=platform.type)
+    if inventory.system_vendor is None:
+        return broken()
+    found = inventory.system_vendor.manufacturer or "unknown"
+    if found == wanted:
+        return passed(platform=platform.type)
+    return failed(platform=platform.type, found=found, wanted=wanted)
+
+
+def _manufacturer(platform: Platform) -> str:
+    """Who makes the machines of a platform; empty when anybody may."""
+    if is_oracle_cloud(platform):
+        return ORACLE
+    return {"vsphere": VMWARE, "nutanix": NUTANIX}.get(platform.type, "")
+
+
+@on_host(
+    "valid-platform-network-settings",
+    "network",
+    Reads({"inventory"}, {"user_managed_networking", "control_plane_count"}),
+)
+def valid_platform_network_settings(see: HostView) -> Answer:
+    inventory = see.host.inventory
+    if inventory is None:
+        return pending()
+    if inventory.system_vendor is None:
+        return broken()
+    cluster = cluster_of(see)
+    if (
+        inventory.system_vendor.product_name != OPENSTACK
+        or cluster.user_managed_networking
+        or is_single(cluster)
+    ):
+        return passed()
+    return failed(product=OPENSTACK)
+
+
+@on_host("compatible-agent", "hardware", Reads({"discovery_agent_version"}), pool=True)
+def compatible_agent(see: HostView) -> Answer:
+    if not see.agent_image:
+        return SUPPRESSED
+    found = see.host.discovery_agent_version
+    return passed() if found == see.agent_image else failed(found=found or "unknown", wanted=see.agent_image)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks the validations: all of a host or cluster, or only those that a change concerns.
+
+ids = affected_of_host(host={"inventory"})
+verdicts = judge_host(view, ids, before=view.host.verdicts)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Set
+from functools import cache
+from typing import Any, Final, get_args
+
+from muster.model.wire.enums import ClusterValidationId, HostValidationId
+from muster.service.state import Host, Verdict
+from muster.service.validations import (
+    cluster_hosts,
+    cluster_networks,
+    cluster_settings,
+    cluster_vips,
+    host_disks,
+    host_hardware,
+    host_names,
+    host_network,
+    host_peers,
+    operators,
+)
+from muster.service.validations.registry import (
+    CLUSTER,
+    HOST,
+    SUPPRESSED,
+    ClusterView,
+    HostView,
+    Of,
+    Validation,
+    verdict_of,
+)
+
+TOPICS: Final = (
+    host_hardware,
+    host_disks,
+    host_names,
+    host_network,
+    host_peers,
+    cluster_networks,
+    cluster_vips,
+    cluster_hosts,
+    cluster_settings,
+)
+"""Where validations are declared; who imports this module has them all."""
+NOBODY: Final[frozenset[str]] = frozenset()
+
+
+def validations(of: Of) -> tuple[Validation, ...]:
+    """All that are declared, in the order of the interface."""
+    return _validations(of, operators.version())
+
+
+@cache
+def _validations(of: Of, version: int) -> tuple[Validation, ...]:  # noqa: ARG001  # what the cache goes by
+    known = HOST if of == "host" else CLUSTER
+    order = get_args(HostValidationId if of == "host" else ClusterValidationId)
+    place = {id: index for index, id in enumerate(order)}
+    return tuple(sorted(known.values(), key=lambda each: place.get(each.id, len(order))))
+
+
+def judge_host(
+    view: HostView,
+    ids: Collection[str] | None = None,
+    before: Iterable[Verdict] = (),
+    disabled: Collection[str] = NOBODY,
+) -> tuple[Verdict, ...]:
+    """What all validations say of a host.
+
+    With ids only those are asked; the others say what they said before. Those that the settings disable are
+    not asked, unless the cluster has a list of its own of what it ignores.
+    """
+    has_list = view.cluster is not None and view.cluster.ignored_host_validations
+    off = NOBODY if has_list else disabled
+    said = _said(ids, before)
+    in_pool = view.cluster is None
+    verdicts = []
+    for validation in validations("host"):
+        id = validation.id
+        if id in said:
+            verdicts.append(said[id])
+        elif id in off:
+            verdicts.append(_disabled(id))
+        elif in_pool and not validation.pool:
+            verdicts.append(verdict_of(validation, SUPPRESSED, "host"))
+        else:
+            verdicts.append(verdict_of(validation, validation.check(view), "host"))
+    return tuple(verdicts)
+
+
+def judge_cluster(
+    view: ClusterView,
+    ids: Collection[str] | None = None,
+    before: Iterable[Verdict] = (),
+    disabled: Collection[str] = NOBODY,
+) -> tuple[Verdict, ...]:
+    """What all validations say of a cluster; nothing of one that exists and only gets more hosts."""
+    if view.cluster.kind != "Cluster":
+        return ()
+    off = NOBODY if view.cluster.ignored_cluster_validations else disabled
+    said = _said(ids, before)
+    verdicts = []
+    for validation in validations("cluster"):
+        id = validation.id
+        if id in said:
+            verdicts.append(said[id])
+        elif id in off:
+            verdicts.append(_disabled(id))
+        else:
+            verdicts.append(verdict_of(validation, validation.check(view), "cluster"))
+    return tuple(verdicts)
+
+
+def _said(ids: Collection[str] | None, before: Iterable[Verdict]) -> Mapping[str, Verdict]:
+    """What is not to be asked again."""
+    return {} if ids is None else {verdict.id: verdict for verdict in before if verdict.id not in ids}
+
+
+@cache
+def _disabled(id: str) -> Verdict:
+    return Verdict(id=id, status="disabled", message="switched off in the settings of the service")
+
+
+# Which validations a change concerns.
+
+_OVERRIDES: Final = {"host": "ignored_host_validations", "cluster": "ignored_cluster_validations"}
+Index = Mapping[str, frozenset[str]]
+
+
+@cache
+def _index(of: Of, version: int) -> tuple[Index, Index, Index]:
+    """By field of the host, of the cluster and of peers: the validations that read it."""
+    found: tuple[dict[str, set[str]], ...] = ({}, {}, {})
+    for validation in _validations(of, version):
+        reads = validation.reads
+        for fields, by_field in zip((reads.host, reads.cluster, reads.peers), found, strict=True):
+            for field in fields:
+                by_field.setdefault(field, set()).add(validation.id)
+    everything = {validation.id for validation in _validations(of, version)}
+    # Whether a host is in a pool, what is disabled, and whether a cluster is judged at all.
+    found[1][_OVERRIDES[of]] = everything
+    found[0 if of == "host" else 1]["cluster_id" if of == "host" else "kind"] = everything
+    host, cluster, peers = ({field: frozenset(ids) for field, ids in each.items()} for each in found)
+    return host, cluster, peers
+
+
+def affected_of_host(
+    host: Set[str] = NOBODY, cluster: Set[str] = NOBODY, peers: Set[str] = NOBODY
+) -> frozenset[str]:
+    """The validations of a host that changes concern: of its own fields, its cluster's, its peers'."""
+    of_host, of_cluster, of_peers = _index("host", operators.version())
+    return _union(((of_host, host), (of_cluster, cluster), (of_peers, peers)))
+
+
+def affected_of_cluster(hosts: Set[str] = NOBODY, cluster: Set[str] = NOBODY) -> frozenset[str]:
+    """The validations of a cluster that changes concern: of fields of any host, and of its own."""
+    of_hosts, of_cluster, _ = _index("cluster", operators.version())
+    return _union(((of_hosts, hosts), (of_cluster, cluster)))
+
+
+def _union(looked_up: Iterable[tuple[Index, Set[str]]]) -> frozenset[str]:
+    return frozenset().union(
+        *(index[field] for index, fields in looked_up for field in fields if field in index)
+    )
+
+
+def concerned_peers(before: Host, after: Host, changed: Set[str]) -> frozenset[str] | None:
+    """Whom a change of one host concerns: nobody else, those that it says something new about, or all (None).
+
+    Most of what a host tells concerns no other host, so that a reply costs the same in a large cluster.
+    """
+    _, _, of_peers = _index("host", operators.version())
+    read = changed & of_peers.keys()
+    if not read:
+        return NOBODY
+    if read != {"peers"}:
+        return None
+    pairs = {**before.peers, **after.peers}
+    return frozenset(id for id in pairs if before.peers.get(id) != after.peers.get(id))
+
+
+def validations_info(verdicts: Iterable[Verdict], of: Of) -> dict[str, list[dict[str, Any]]]:
+    """Verdicts as the interface shows them: by category, without those that do not concern this one."""
+    known = HOST if of == "host" else CLUSTER
+    found: dict[str, list[dict[str, Any]]] = {}
+    for verdict in verdicts:
+        if verdict.status != "suppressed" and verdict.id in known:
+            shown = {"id": verdict.id, "status": verdict.status, "message": verdict.message}
+            found.setdefault(known[verdict.id].category, []).append(shown)
+    return found
