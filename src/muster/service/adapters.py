@@ -6,19 +6,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Final
+from urllib.parse import urlencode
 
 from muster.frozen import dataclass
 from muster.model.wire.infra_env import HostStaticNetworkConfig
+from muster.service.api.table.route import PREFIX
 from muster.service.auth.credentials import link_of
 from muster.service.auth.personas import Grant, Persona, Scope
 from muster.service.auth.secrets import Place, Safe
 from muster.service.auth.tokens import Tokens
 from muster.service.engine import Engine
+from muster.service.media.boot import boot_script, redirect_script
+from muster.service.media.compose import Composer
 from muster.service.media.desk import Offer
+from muster.service.media.discovery import discovery_ignition, minimal_initrd, static_network_archive
 from muster.service.media.network import read_networks
 from muster.service.media.order import Kind, MediumOrder
+from muster.service.media.signing import VALID_FOR, Signer
 from muster.service.media.signing import Place as MediaPlace
-from muster.service.media.signing import Signer
 from muster.service.refusals import NotFound
 from muster.service.state import InfraEnv
 
@@ -76,19 +81,28 @@ class HostTies:
 
     def epoch_of(self, infra_env_id: str) -> int:
         try:
-            return int(self._engine.infra_env(infra_env_id).signing_key[:8] or "0", 16)
+            return epoch_of(self._engine.infra_env(infra_env_id))
         except NotFound:
             return -1
+
+
+@dataclass(frozen=True)
+class Seals:
+    """What signs and hides."""
+
+    signer: Signer
+    tokens: Tokens
+    vault: SealedVault
+    clock: Callable[[], datetime]
 
 
 class EngineMedia:
     """Media of the infra-envs that the engine knows."""
 
-    def __init__(
-        self, engine: Engine, signer: Signer, tokens: Tokens, vault: SealedVault, addresses: Addresses
-    ) -> None:
-        self._engine, self._signer, self._tokens = engine, signer, tokens
-        self._vault, self._addresses = vault, addresses
+    def __init__(self, engine: Engine, composer: Composer, seals: Seals, addresses: Addresses) -> None:
+        self._clock = seals.clock
+        self._engine, self.composer, self._addresses = engine, composer, addresses
+        self._signer, self._tokens, self._vault = seals.signer, seals.tokens, seals.vault
 
     def find(self, infra_env_id: str) -> Offer | None:
         """An infra-env, for the media server."""
@@ -135,6 +149,29 @@ class EngineMedia:
         signed = self._signer.address(self._addresses.media, place, infra_env.signing_key)
         return signed.url, signed.expires_at
 
+    def file_url_of(self, infra_env: InfraEnv, query: dict[str, str]) -> tuple[str, datetime]:
+        expires = self._clock() + VALID_FOR
+        grant = Grant(Persona.IMAGE, Scope(infra_env.id), expires.timestamp(), epoch=epoch_of(infra_env))
+        words = urlencode({**query, "image_token": self._tokens.issue(grant)})
+        at = f"{self._addresses.service}{PREFIX}/v2/infra-envs/{infra_env.id}/downloads/files"
+        return f"{at}?{words}", expires
+
+    def ignition_of(self, infra_env: InfraEnv) -> bytes:
+        return discovery_ignition(self.order_of(infra_env))
+
+    def networks_of(self, infra_env: InfraEnv) -> bytes:
+        return static_network_archive(self.order_of(infra_env))
+
+    def initrd_of(self, infra_env: InfraEnv) -> bytes | None:
+        return minimal_initrd(self.order_of(infra_env))
+
+    def script_of(self, infra_env: InfraEnv) -> str:
+        return boot_script(self.order_of(infra_env), infra_env.signing_key, self.composer, self._signer)
+
+    def redirect_of(self, infra_env: InfraEnv) -> str:
+        query = {"file_name": "ipxe-script", "ipxe_script_type": "boot-order-control"}
+        return redirect_script(self.file_url_of(infra_env, query)[0])
+
     def check_networks(self, networks: Iterable[HostStaticNetworkConfig]) -> None:
         read_networks(networks)
 
@@ -165,6 +202,11 @@ class HostTokens:
     def issue(self, infra_env_id: str, host_id: str) -> str:
         expires = (self._clock() + AGENT_TOKEN_LASTS).timestamp()
         return self._tokens.issue(Grant(Persona.AGENT, Scope(infra_env_id, None, host_id), expires))
+
+
+def epoch_of(infra_env: InfraEnv) -> int:
+    """Which signing key an infra-env has, as a number: tokens of another one are worthless."""
+    return int(infra_env.signing_key[:8] or "0", 16)
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -21,7 +21,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from muster.errors import MusterError, cannot
 from muster.frozen import dataclass
 from muster.image.base_image import BaseImage
-from muster.service.adapters import Addresses, EngineMedia, HostTies, HostTokens, SealedVault, SignedLinks
+from muster.service.adapters import (
+    Addresses,
+    EngineMedia,
+    HostTies,
+    HostTokens,
+    SealedVault,
+    Seals,
+    SignedLinks,
+)
 from muster.service.api.app import Api
 from muster.service.api.login import LoginDesk
 from muster.service.api.operations import load_operations
@@ -119,7 +127,8 @@ class Running:
         addresses = Addresses(url, media_url, self.identity.authority_pem)
         assert isinstance(ring.signing, ec.EllipticCurvePrivateKey)
         signer = Signer(ring.signing, now)
-        media = EngineMedia(self.engine, signer, self.tokens, vault, addresses)
+        composer = Composer(KnownImages(settings.images))
+        media = EngineMedia(self.engine, composer, Seals(signer, self.tokens, vault, now), addresses)
         around = Surroundings(
             clock=now,
             chance=os.urandom,
@@ -134,7 +143,7 @@ class Running:
         )
         self._committer = Committer(self.store)
         self.service = Service(self.engine, self.store, self._committer, around)
-        self._desk = Desk(media, Composer(KnownImages(settings.images)), signer)
+        self._desk = Desk(media, composer, signer)
         self._embedded = Embedded(self._desk, _PATIENCE_S)
         self.app = self._make_app()
 
@@ -203,8 +212,9 @@ async def _serve(app: Any, listening: socket.socket, identity: Identity | None =
     server = _Server(config)
     task = asyncio.ensure_future(server.serve([listening]))
     try:
-        while not server.started and not task.done():
-            await asyncio.sleep(0.01)
+        await asyncio.wait(
+            {task, asyncio.ensure_future(server.up.wait())}, return_when=asyncio.FIRST_COMPLETED
+        )
         yield
     finally:
         server.should_exit = True
@@ -212,7 +222,15 @@ async def _serve(app: Any, listening: socket.socket, identity: Identity | None =
 
 
 class _Server(uvicorn.Server):
-    """Signals are not for it to catch."""
+    """Signals are not for it to catch; it says when it is up."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.up.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from typing import TYPE_CHECKING, Final
+
+import yaml
 
 from muster.errors import MusterError
 from muster.model.wire.cluster import LastInstallationPreparation
 from muster.service.decisions.manifests import document_name
 from muster.service.realm import Draft
-from muster.service.refusals import NotFound, Unavailable
+from muster.service.refusals import NotFound, StateConflict, Unavailable
 from muster.service.release_driver import ClusterOrder
 
 if TYPE_CHECKING:
@@ -102,3 +105,22 @@ class Preparer:
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+
+def merge_ingress(service: Service, draft: Draft, certificate: str) -> None:
+    """With the authority of the cluster's applications the kubeconfig is whole."""
+    cluster = draft.cluster
+    sealed = service.store.document(draft.realm.id, cluster.id, "file/kubeconfig-noingress")
+    if sealed is None:
+        raise StateConflict(f"cluster {cluster.name} has no kubeconfig yet", hint="install it first")
+    text = service.around.vault.open(cluster.id, "kubeconfig-noingress", sealed.decode())
+    body = yaml.load(text, yaml.CSafeLoader)
+    for each in body["clusters"]:
+        known = base64.b64decode(each["cluster"]["certificate-authority-data"]).decode()
+        whole = known if certificate.strip() in known else f"{known.rstrip()}\n{certificate.strip()}\n"
+        each["cluster"]["certificate-authority-data"] = base64.b64encode(whole.encode()).decode()
+    made = yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False)
+    draft.documents[cluster.id, "file/kubeconfig"] = service.around.vault.seal(
+        cluster.id, "kubeconfig", made
+    ).encode()
+    draft.change(cluster, kubeconfig=True)

@@ -45,7 +45,9 @@ def react(draft: Draft) -> None:
         _judge(draft, changes)
         _merge(changes, draft.take_changes())
         if not draft.is_gone:
-            react_states(draft, changes, lambda host: _fitness(draft, host), lambda _: _cluster_fitness(draft))
+            react_states(
+                draft, changes, lambda host: _fitness(draft, host), lambda _: _cluster_fitness(draft)
+            )
     names = sorted({field for fields in draft.changes.values() for field in fields})
     raise AssertionError(f"what follows from a change never ends: {', '.join(names)}")
 
@@ -92,9 +94,7 @@ def _judge(draft: Draft, changes: Mapping[Key, Set[str]]) -> None:
         _judge_cluster(draft, ids)
 
 
-def _questions(
-    draft: Draft, hosts: Mapping[str, Set[str]], asked: Set[str]
-) -> dict[str, frozenset[str]]:
+def _questions(draft: Draft, hosts: Mapping[str, Set[str]], asked: Set[str]) -> dict[str, frozenset[str]]:
     """For each host the validations that are to be asked again."""
     found: dict[str, frozenset[str]] = {}
 
@@ -127,17 +127,7 @@ def _judge_host(draft: Draft, host: Host, ids: frozenset[str]) -> None:
     if verdicts == host.verdicts:
         return
     draft.change(host, verdicts=verdicts)
-    name = host.requested_hostname or host.id
-    for before, now in _turned(host.verdicts, verdicts):
-        failed = now.status == "failure"
-        draft.tell(
-            host,
-            "host_validation_failed" if failed else "host_validation_fixed",
-            f"Host {name}: validation '{now.id}' {'that used to succeed is now failing' if failed else 'is now fixed'}",
-            severity="warning" if failed else "info",
-            validation_id=now.id,
-            validation_message=now.message if failed else before.message,
-        )
+    _tell_turns(draft, host, f"Host {host.requested_hostname or host.id}", verdicts)
 
 
 def _judge_cluster(draft: Draft, ids: frozenset[str]) -> None:
@@ -147,12 +137,18 @@ def _judge_cluster(draft: Draft, ids: frozenset[str]) -> None:
     if verdicts == cluster.verdicts:
         return
     draft.change(cluster, verdicts=verdicts)
-    for before, now in _turned(cluster.verdicts, verdicts):
+    _tell_turns(draft, cluster, f"Cluster {cluster.name}", verdicts)
+
+
+def _tell_turns(draft: Draft, subject: Host | Cluster, name: str, verdicts: tuple[Verdict, ...]) -> None:
+    kind = "host" if isinstance(subject, Host) else "cluster"
+    for before, now in _turned(subject.verdicts, verdicts):
         failed = now.status == "failure"
+        what = f"fails now: {now.message}" if failed else "is fixed"
         draft.tell(
-            cluster,
-            "cluster_validation_failed" if failed else "cluster_validation_fixed",
-            f"Cluster validation '{now.id}' {'that used to succeed is now failing' if failed else 'is now fixed'}",
+            subject,
+            f"{kind}_validation_{'failed' if failed else 'fixed'}",
+            f"{name}: validation {now.id} {what}",
             severity="warning" if failed else "info",
             validation_id=now.id,
             validation_message=now.message if failed else before.message,

@@ -67,6 +67,23 @@ class Media(Protocol):
     def url_of(self, infra_env: InfraEnv) -> tuple[str, datetime]:
         """Where its medium can be had, and until when."""
 
+    def file_url_of(self, infra_env: InfraEnv, query: dict[str, str]) -> tuple[str, datetime]:
+        """Where a file of it can be had, and until when."""
+
+    def ignition_of(self, infra_env: InfraEnv) -> bytes: ...
+
+    def networks_of(self, infra_env: InfraEnv) -> bytes:
+        """Its static networks as a tar archive."""
+
+    def initrd_of(self, infra_env: InfraEnv) -> bytes | None:
+        """Its static networks for an initial RAM disk; None when there are none."""
+
+    def script_of(self, infra_env: InfraEnv) -> str:
+        """For iPXE: boot."""
+
+    def redirect_of(self, infra_env: InfraEnv) -> str:
+        """For iPXE: ask again, and say which card it is."""
+
     def check_networks(self, networks: Iterable[HostStaticNetworkConfig]) -> None:
         """UserError when hosts could not use these."""
 

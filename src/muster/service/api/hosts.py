@@ -10,10 +10,10 @@ from muster.model.wire.host import BindHostParams, HostIgnitionParams, HostUpdat
 from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.showing import host_reply, shown_host
 from muster.service.decisions import hosts as decide
-from muster.service.decisions import moving
 from muster.service.realm import Draft, Realm
 from muster.service.state import Host
 from muster.service.states import host as states
+from muster.service.states import moves
 
 
 def realm_of(call: Call) -> Realm:
@@ -100,7 +100,7 @@ async def bind_host(call: Call) -> Reply:
     engine, id, cluster_id = call.service.engine, call.ids["host_id"], call.decode(BindHostParams).cluster_id
     await call.service.move(
         lambda: (realm_of(call), engine.realm_of("cluster", cluster_id)),
-        lambda start, end: moving.bind(start, end, start.hosts[id]),
+        lambda start, end: moves.bind(start, end, start.hosts[id]),
     )
     return await host_reply(call, id)
 
@@ -110,6 +110,6 @@ async def unbind_host(call: Call) -> Reply:
     engine, id = call.service.engine, call.ids["host_id"]
     await call.service.move(
         lambda: (realm_of(call), engine.realm_of("infra-env", call.ids["infra_env_id"])),
-        lambda start, end: moving.unbind(start, end, start.hosts[id]),
+        lambda start, end: moves.unbind(start, end, start.hosts[id]),
     )
     return await host_reply(call, id)

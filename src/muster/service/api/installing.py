@@ -97,7 +97,8 @@ async def report_operator(call: Call) -> Reply:
                     version=report.version or each.version,
                     status_updated_at=draft.now,
                 )
-                if each.name == report.name and (each.status, each.status_info) != (report.status, report.status_info)
+                if each.name == report.name
+                and (each.status, each.status_info) != (report.status, report.status_info)
                 else each
                 for each in operators
             ),

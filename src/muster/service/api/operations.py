@@ -13,6 +13,7 @@ from muster.service.api import (
     installing,
     logs,
     manifests,
+    media_files,
     own,
     watching,
 )
@@ -29,6 +30,7 @@ _TOPICS = (
     installing,
     logs,
     manifests,
+    media_files,
     own,
     watching,
 )

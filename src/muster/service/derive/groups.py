@@ -16,7 +16,7 @@ from muster.service.state import Host
 
 _KEY: Final = "groups"
 _EFFORT: Final = 4096
-"""How many hosts may be looked at to find the largest mesh of a broken network."""
+"""How many views may be looked at to find the largest mesh of a broken network."""
 
 
 class Mesh:
@@ -77,28 +77,36 @@ class Mesh:
     def _largest(self) -> int:
         if not self.alike:
             return 0
-        views = sorted(self.alike, key=lambda seen: (-seen.bit_count(), seen & -seen, seen))
+        views = sorted(self.alike, key=self._rank)
         if self.alike[views[0]] == views[0]:
             return views[0]
         best, best_size, effort = 0, 0, _EFFORT
         for seen in views:
-            size = seen.bit_count()
-            if size <= best_size or effort <= 0:
+            if seen.bit_count() <= best_size or effort <= 0:
                 break
-            effort -= size
+            effort -= len(views)
             found = self._mesh_within(seen)
             if found.bit_count() > best_size:
                 best, best_size = found, found.bit_count()
         return best
 
+    def _rank(self, seen: int) -> tuple[int, int]:
+        who = self.alike[seen]
+        return (-seen.bit_count(), who & -who)
+
     def _mesh_within(self, seen: int) -> int:
-        """A full mesh among these: who sees most of them comes first."""
-        mutual = self.mutual
-        order = sorted(numbers_in(seen), key=lambda number: (-(mutual[number] & seen).bit_count(), number))
+        """A full mesh among these: who sees most of them comes first.
+
+        Hosts that see the same see each other, so they come and stay away together.
+        """
+        alike = self.alike
+        views = [
+            (-(view & seen).bit_count(), who & -who, view, who) for view, who in alike.items() if who & seen
+        ]
         mesh = 0
-        for number in order:
-            if mutual[number] & mesh == mesh:
-                mesh |= 1 << number
+        for _, _, view, who in sorted(views):
+            if view & mesh == mesh:
+                mesh |= who
         return mesh
 
 

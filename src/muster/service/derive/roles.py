@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
 
 from muster.frozen import dataclass
 from muster.model.wire.inventory import Inventory
@@ -38,38 +38,47 @@ def weigh(inventory: Inventory) -> Weight:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A role for a host, and why."""
+    """A role, and why it is this one."""
 
-    host: Host
     role: str
     reason: str
 
 
-def suggest_roles(cluster: Cluster, hosts: Iterable[Host], fits: Fits) -> list[Suggestion]:
+@dataclass(frozen=True)
+class Candidate:
+    """A host that may get a role."""
+
+    weight: Weight
+    number: int
+    id: str
+
+
+def suggest_roles(
+    cluster: Cluster,
+    candidates: Iterable[Candidate],
+    given: Mapping[str, int],
+    fits: Callable[[str, str], bool],
+) -> dict[str, Suggestion]:
     """Roles for the hosts that nobody gave one: the weakest that are enough are the control plane.
 
-    Every host has told its inventory.
+    `given` says how many hosts got each role from people; `fits` is asked with the id of a host and a role.
     """
-    given = [host.role for host in hosts if host.role != "auto-assign"]
-    masters, arbiters = given.count("master"), given.count("arbiter")
-    suggestions = []
-    for host in _weakest_first(hosts):
-        if masters < cluster.control_plane_count and fits(host, "master"):
+    masters, arbiters = given.get("master", 0), given.get("arbiter", 0)
+    suggestions = {}
+    for each in sorted(candidates, key=lambda each: (each.weight, each.number)):
+        if masters < cluster.control_plane_count and fits(each.id, "master"):
             masters += 1
-            suggestions.append(Suggestion(host, "master", _why_master(cluster)))
-        elif cluster.control_plane_count == 2 and not arbiters and fits(host, "arbiter"):
+            suggestions[each.id] = Suggestion("master", _why_master(cluster))
+        elif cluster.control_plane_count == 2 and not arbiters and fits(each.id, "arbiter"):
             arbiters += 1
-            suggestions.append(Suggestion(host, "arbiter", "two control plane hosts need an arbiter"))
+            suggestions[each.id] = Suggestion("arbiter", "two control plane hosts need an arbiter")
         else:
-            suggestions.append(Suggestion(host, "worker", _why_worker(cluster, masters)))
+            suggestions[each.id] = _INSUFFICIENT if masters < cluster.control_plane_count else _SPARE
     return suggestions
 
 
-def _weakest_first(hosts: Iterable[Host]) -> Sequence[Host]:
-    return sorted(
-        (host for host in hosts if host.role == "auto-assign" and host.inventory is not None),
-        key=lambda host: (*weigh(host.inventory or Inventory()), host.number),
-    )
+_SPARE: Final = Suggestion("worker", "other hosts are the control plane")
+_INSUFFICIENT: Final = Suggestion("worker", "it is not enough for the control plane")
 
 
 def _why_master(cluster: Cluster) -> str:
@@ -78,12 +87,6 @@ def _why_master(cluster: Cluster) -> str:
     return (
         f"it is among the {cluster.control_plane_count} weakest hosts that are enough for the control plane"
     )
-
-
-def _why_worker(cluster: Cluster, masters: int) -> str:
-    if masters < cluster.control_plane_count:
-        return "it is not enough for the control plane"
-    return "other hosts are the control plane"
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import Final, TypeAlias
 
-from muster.service.derive import disks, names, networks, roles, vips
+from muster.service.derive import assignment, disks, names, networks, vips
 from muster.service.derive.collisions import derive_collisions
 from muster.service.derive.directory import directory_of
 from muster.service.derive.groups import derive_groups
-from muster.service.derive.phases import is_cluster_open, is_open
-from muster.service.derive.roles import Fits, effective_role
+from muster.service.derive.phases import is_open, is_single_node
+from muster.service.derive.roles import Fits
 from muster.service.derive.tallies import recount
 from muster.service.realm import Draft, Key
 from muster.service.state import Host
@@ -87,7 +87,8 @@ def _derive_realm(draft: Draft, hosts: Fields, asked: Set[str], fits: Fits) -> N
     _derive_machine_networks(draft, _with(hosts, {"networks"}), asked)
     if (ids := _with(hosts, {"verified_vips"})) or not asked.isdisjoint(vips.READS):
         vips.derive_vips(draft, ids, asked=not asked.isdisjoint(vips.READS))
-    _derive_roles(draft, _with(hosts, _ROLES), asked, fits)
+    if (ids := _with(hosts, _ROLES)) or not asked.isdisjoint(_CLUSTER_ROLES):
+        assignment.derive_roles(draft, ids, fits, asked=not asked.isdisjoint(_CLUSTER_ROLES))
 
 
 def _derive_machine_networks(draft: Draft, ids: Set[str], asked: Set[str]) -> None:
@@ -95,8 +96,7 @@ def _derive_machine_networks(draft: Draft, ids: Set[str], asked: Set[str]) -> No
     if not ids and not is_asked:
         return
     tally, news = recount(draft, "subnets", lambda host: host.networks, ids)
-    single = draft.cluster.control_plane_count == 1
-    if news or is_asked or (single and ids):
+    if news or is_asked or is_single_node(draft.cluster):
         values = networks.derive_machine_networks(draft.cluster, tally.counts, lambda: _first(draft))
         draft.change(draft.cluster, **values)
 
@@ -104,47 +104,3 @@ def _derive_machine_networks(draft: Draft, ids: Set[str], asked: Set[str]) -> No
 def _first(draft: Draft) -> Host | None:
     told = [host for host in draft.hosts.values() if host.inventory is not None]
     return min(told, key=lambda host: host.number, default=None)
-
-
-def _measure(host: Host) -> tuple[tuple[str, roles.Weight | None]]:
-    """What decides about the role of a host."""
-    return ((host.role, None if host.inventory is None else roles.weigh(host.inventory)),)
-
-
-def _lacks_role(host: Host | None) -> bool:
-    return host is not None and effective_role(host) == "auto-assign" and is_open(host)
-
-
-def _derive_roles(draft: Draft, ids: Set[str], asked: Set[str], fits: Fits) -> None:
-    is_asked = not asked.isdisjoint(_CLUSTER_ROLES)
-    if not ids and not is_asked:
-        return
-    tally, news = recount(draft, "roles", _measure, ids)
-    cluster = draft.cluster
-    has_all = not any(weight is None for _, weight in tally.counts)
-    news = news or any(_lacks_role(draft.hosts.get(id)) for id in ids)
-    if (news or is_asked) and has_all and is_cluster_open(cluster) and cluster.kind == "Cluster":
-        for each in roles.suggest_roles(cluster, draft.hosts.values(), fits):
-            _suggest(draft, each)
-            ids = ids | {each.host.id}
-    _derive_schedulable(draft, ids)
-
-
-def _suggest(draft: Draft, suggestion: roles.Suggestion) -> None:
-    host = suggestion.host
-    if not is_open(host):
-        return
-    is_new = host.suggested_role != suggestion.role
-    draft.change(host, suggested_role=suggestion.role, role_reason=suggestion.reason)
-    if is_new:
-        message = (
-            f"Host {names.effective_name(host)}: suggested role is {suggestion.role}: {suggestion.reason}"
-        )
-        draft.tell(host, "host_role_updated", message, host_id=host.id, suggested_role=suggestion.role)
-
-
-def _derive_schedulable(draft: Draft, ids: Iterable[str]) -> None:
-    tally, _ = recount(draft, "effective roles", lambda host: (effective_role(host),), ids)
-    if is_cluster_open(draft.cluster):
-        forced = roles.masters_are_schedulable(draft.cluster, tally.counts["worker"])
-        draft.change(draft.cluster, schedulable_masters_forced_true=forced)

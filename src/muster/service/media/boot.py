@@ -22,11 +22,9 @@ def boot_script(order: MediumOrder, key_id: str, composer: Composer, signer: Sig
     return render_ipxe_boot(f"{order.media_url.rstrip('/')}/{kernel}", initrd.url, kargs)
 
 
-def redirect_script(order: MediumOrder, key_id: str, signer: Signer) -> str:
-    """`boot-order-control`: ask again, with the card that the host boots from.
+def redirect_script(address: str) -> str:
+    """`boot-order-control`: ask again at the address, with the card that the host boots from.
 
     A host that has to go on from its disk gets no script then; iPXE leaves the boot to the next device.
     """
-    query = {"file_name": "ipxe-script", "ipxe_script_type": "boot-order-control"}
-    address = signer.file_address(order.service_url, order.infra_env_id, key_id, query)
-    return f"#!ipxe\nchain {address.url}&mac=${{net0/mac}}\n"
+    return f"#!ipxe\nchain {address}&mac=${{net0/mac}}\n"

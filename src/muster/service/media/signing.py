@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -106,12 +106,6 @@ class Signer:
         version = quote(place.version or "any", safe="")
         path = f"byapikey/{token}/{version}/{rpm_name(place.architecture)}/{FILES[place.kind]}"
         return Signed(f"{media_url.rstrip('/')}/{path}", ends)
-
-    def file_address(self, service_url: str, infra_env_id: str, key_id: str, query: dict[str, str]) -> Signed:
-        """Where a file of an infra-env can be had from the interface itself."""
-        token, ends = self.sign(infra_env_id, key_id)
-        at = f"{service_url.rstrip('/')}/api/assisted-install/v2/infra-envs/{infra_env_id}/downloads/files"
-        return Signed(f"{at}?{urlencode({**query, 'api_key': token})}", ends)
 
     def check(self, token: str, find_key_id: Callable[[str], str | None]) -> str:
         """The infra-env that a token is for; an unknown one is not told from a revoked token."""

@@ -136,9 +136,8 @@ def test_scripts(site: Site) -> None:
         assert word in lines[2].split()
     assert "coreos.live.rootfs_url=" in lines[2]
     assert "liveiso" not in script
-    redirect = redirect_script(order(), "key-1", site.signer)
-    assert redirect.endswith("&mac=${net0/mac}\n")
-    assert "ipxe_script_type=boot-order-control" in redirect
+    redirect = redirect_script("https://example.com/files?image_token=x")
+    assert redirect == "#!ipxe\nchain https://example.com/files?image_token=x&mac=${net0/mac}\n"
 
 
 @pytest.mark.parametrize("name", ["full.iso", "minimal.iso", "pxe-initrd"])

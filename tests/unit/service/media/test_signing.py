@@ -121,14 +121,3 @@ def test_addresses_are_understood(signer: Signer, version: str) -> None:
         assert target is not None
         assert (target.kind, target.version, target.architecture) == (Kind.MINIMAL, version, "aarch64")
         assert signer.check(target.token, {INFRA_ENV: "key-1"}.get) == INFRA_ENV
-
-
-def test_addresses_of_files(signer: Signer) -> None:
-    signed = signer.file_address(
-        "https://service.example.com", INFRA_ENV, "k", {"file_name": "discovery.ign"}
-    )
-    head, _, token = signed.url.partition("&api_key=")
-    assert head.endswith(
-        f"/api/assisted-install/v2/infra-envs/{INFRA_ENV}/downloads/files?file_name=discovery.ign"
-    )
-    assert signer.check(token, lambda _: "k") == INFRA_ENV

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connectivity: who reaches whom, and between whom something is wrong.
+
+A report is about those peers that it names; what is known of others stays. Round-trip times go up and down,
+so only slow ones are kept, and those in steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import ceil
+from typing import Final
+
+from muster.model.wire.reports import (
+    ConnectivityRemoteHost,
+    ConnectivityReport,
+    L2Connectivity,
+    L3Connectivity,
+)
+from muster.service.derive.addresses import IPV4, IPV6, is_inside
+from muster.service.derive.bits import read_bits, write_bits
+from muster.service.derive.directory import Directory, Entry, directory_of, make_entry
+from muster.service.realm import Draft
+from muster.service.replies.reading import read_output
+from muster.service.state import Host, Peer
+
+SLOW_MS: Final = 100
+_RTT_STEP_MS: Final = 50
+_MAX_SENTENCES: Final = 8
+_MAX_PEERS: Final = 32
+"""With so many peers something is told in words; of the rest it is known that they were not reached."""
+DOCUMENT: Final = "connectivity"
+
+
+def take_connectivity(draft: Draft, host: Host, output: str) -> None:
+    """Whom a host reaches, as far as it was asked."""
+    report = read_output("connectivity-check", output, ConnectivityReport)
+    directory = directory_of(draft.realm)
+    own = directory.entries.get(host.id) or make_entry(host)
+    reading = Reading(own.nics if own is not None else {})
+    for remote in report.remote_hosts or ():
+        entry = directory.entries.get(remote.host_id or "")
+        if entry is not None and entry.id != host.id:
+            reading.take(remote, entry)
+    values = reading.merge(host, directory)
+    if any(getattr(host, name) != value for name, value in values.items()):
+        draft.change(host, **values)
+        draft.documents[host.id, DOCUMENT] = output.encode()
+
+
+class Reading:
+    """What one report says."""
+
+    def __init__(self, nics: Mapping[str, str]) -> None:
+        self._nics = nics
+        """The host's own interface in each of its subnets."""
+        self.asked = 0
+        self.reached: dict[str, int] = {}
+        self.wrong: dict[str, Peer] = {}
+
+    def take(self, remote: ConnectivityRemoteHost, entry: Entry) -> None:
+        """What it says of one peer."""
+        bit = 1 << entry.number
+        self.asked |= bit
+        silent = self._take_l2(remote.l2_connectivity or (), entry, bit)
+        rtt, loss, unanswered = self._take_l3(remote.l3_connectivity or (), entry, bit)
+        small = [
+            f"{each.remote_ip_address} does not get packets as large as the MTU of {each.outgoing_nic}"
+            for each in remote.mtu_report or ()
+            if not each.mtu_successful and each.remote_ip_address in entry.addresses
+        ]
+        if silent or unanswered or small or loss or rtt > SLOW_MS:
+            doubled = _doubled(remote.l2_connectivity or (), entry)
+            self.wrong[entry.id] = Peer(
+                silent=tuple((silent + unanswered)[:_MAX_SENTENCES]),
+                small_packets=tuple(small[:_MAX_SENTENCES]),
+                doubled=doubled,
+                rtt_ms=ceil(rtt / _RTT_STEP_MS) * _RTT_STEP_MS if rtt > SLOW_MS else 0,
+                loss_percent=ceil(loss),
+            )
+
+    def _take_l2(self, answers: Iterable[L2Connectivity], entry: Entry, bit: int) -> list[str]:
+        """Who answered on the wire; returns what did not."""
+        addresses, reached = entry.addresses, self.reached
+        answered = set()
+        wrong = []
+        for each in answers:
+            address = each.remote_ip_address
+            if address is None or address not in addresses:
+                continue
+            if each.successful:
+                answered.add(address)
+                subnet = self._own(address, addresses[address])
+                reached[subnet] = reached.get(subnet, 0) | bit
+            else:
+                wrong.append(f"{address} answered {each.outgoing_nic} as {each.remote_mac}, which it is not")
+        if len(answered) < len(addresses):
+            wrong += self._unanswered(entry, answered)
+        return wrong
+
+    def _unanswered(self, entry: Entry, answered: set[str]) -> list[str]:
+        found = []
+        for address, theirs in entry.addresses.items():
+            if address not in answered and ":" not in address and (own := self._own(address, theirs)):
+                found.append(f"{address} did not answer ARP from {self._nics[own]}")
+        return found
+
+    def _own(self, address: str, theirs: str) -> str:
+        """The host's own subnet that an address of a peer is in; empty when it is in none."""
+        if theirs in self._nics:
+            return theirs
+        return next((subnet for subnet in self._nics if is_inside(address, subnet)), "")
+
+    def _take_l3(
+        self, answers: Iterable[L3Connectivity], entry: Entry, bit: int
+    ) -> tuple[float, float, list[str]]:
+        """Who answered from afar: the slowest answer, the largest loss, and what did not answer."""
+        addresses = entry.addresses
+        slowest = loss = 0.0
+        answered = set()
+        silent = []
+        for each in answers:
+            address = each.remote_ip_address
+            if address is None or address not in addresses:
+                continue
+            if not each.successful:
+                silent.append(f"{address} did not answer ping")
+                continue
+            answered.add(address)
+            slowest = max(slowest, each.average_rtt_ms or 0.0)
+            loss = max(loss, each.packet_loss_percentage or 0.0)
+        self._count_families(entry, answered, bit)
+        return slowest, loss, silent
+
+    def _count_families(self, entry: Entry, answered: set[str], bit: int) -> None:
+        """A family is reached when all addresses of it answered; IPv6 neighbours may answer ping alone."""
+        reached = self.reached
+        six = {address for address in answered if ":" in address} if IPV6 in entry.families else set()
+        for address in six:
+            if subnet := self._own(address, entry.addresses[address]):
+                reached[subnet] = reached.get(subnet, 0) | bit
+        if six and len(six) == entry.families[IPV6]:
+            reached[IPV6] = reached.get(IPV6, 0) | bit
+        if len(answered) > len(six) and len(answered) - len(six) == entry.families.get(IPV4, 0):
+            reached[IPV4] = reached.get(IPV4, 0) | bit
+
+    def merge(self, host: Host, directory: Directory) -> dict[str, object]:
+        """What is known of all peers, after this."""
+        reached = {}
+        for name in sorted(host.reached.keys() | self.reached.keys() - {""}):
+            bits = read_bits(host.reached.get(name, "")) & ~self.asked | self.reached.get(name, 0)
+            if bits:
+                reached[name] = write_bits(bits)
+        return {
+            "asked": write_bits(read_bits(host.asked) | self.asked),
+            "reached": reached,
+            "peers": self._merge_peers(host, directory),
+        }
+
+    def _merge_peers(self, host: Host, directory: Directory) -> dict[str, Peer]:
+        entries = directory.entries
+        peers = {
+            id: peer
+            for id, peer in host.peers.items()
+            if id in entries and not self.asked >> entries[id].number & 1
+        }
+        peers |= self.wrong
+        order = sorted(peers, key=lambda id: (not peers[id].doubled, entries[id].number))
+        return {id: peers[id] for id in order[:_MAX_PEERS]}
+
+
+def _doubled(answers: Iterable[L2Connectivity], entry: Entry) -> tuple[str, ...]:
+    """The addresses that others than their owner answered for, with all MACs that did."""
+    macs: dict[str, set[str]] = {}
+    false = set()
+    for each in answers:
+        address = each.remote_ip_address
+        if address in entry.addresses and address is not None and each.remote_mac:
+            macs.setdefault(address, set()).add(each.remote_mac.lower())
+            if not each.successful:
+                false.add(address)
+    return tuple(f"{address} {' '.join(sorted(macs[address]))}" for address in sorted(false))

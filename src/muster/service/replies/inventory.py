@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inventories: what a machine is, without what changes by itself."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from msgspec.structs import replace
+
+from muster.model.wire.inventory import Cpu, Disk, Interface, Inventory
+from muster.service.derive.disks import identify, judge_disks, needs_of
+from muster.service.derive.phases import HOST_OPEN
+from muster.service.realm import Draft
+from muster.service.refusals import StateConflict
+from muster.service.replies.reading import read_output
+from muster.service.state import Host
+
+_REAL: Final = frozenset({None, "", "physical", "vlan", "bond"})
+"""Kinds of interfaces that count; older agents tell of these only, and of no kind."""
+_FREQUENCY_STEP_MHZ: Final = 100
+_ACCEPTING: Final = HOST_OPEN | {"installing-in-progress"}
+
+
+def take_inventory(draft: Draft, host: Host, output: str) -> None:
+    """What a host is made of."""
+    if host.status not in _ACCEPTING:
+        raise StateConflict(
+            f"host {host.id} is {host.status}: its inventory is settled",
+            hint="reset the host to discover it again",
+        )
+    inventory = normalise(read_output("inventory", output, Inventory))
+    cluster = None if draft.is_pool else draft.cluster
+    draft.change(host, inventory=judge_disks(inventory, needs_of(host, inventory, cluster)))
+
+
+def normalise(inventory: Inventory) -> Inventory:
+    """An inventory that is the same as long as the machine is."""
+    return replace(
+        inventory,
+        hostname=(inventory.hostname or "").strip() or None,
+        interfaces=tuple(_interface(each) for each in inventory.interfaces or () if each.type in _REAL),
+        disks=tuple(_disk(each) for each in inventory.disks or ()),
+        cpu=_cpu(inventory.cpu) if inventory.cpu is not None else None,
+    )
+
+
+def _interface(interface: Interface) -> Interface:
+    return replace(
+        interface,
+        flags=_shared(interface.flags) if interface.flags else None,
+        ipv4_addresses=_sorted(interface.ipv4_addresses),
+        ipv6_addresses=_sorted(interface.ipv6_addresses),
+    )
+
+
+def _sorted(texts: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return texts if not texts or len(texts) == 1 else tuple(sorted(texts))
+
+
+def _disk(disk: Disk) -> Disk:
+    if disk.id and not disk.smart and disk.io_perf is None:
+        return disk
+    return replace(disk, id=disk.id or identify(disk), smart=None, io_perf=None)
+
+
+def _cpu(cpu: Cpu) -> Cpu:
+    frequency = cpu.frequency and round(cpu.frequency / _FREQUENCY_STEP_MHZ) * float(_FREQUENCY_STEP_MHZ)
+    return replace(cpu, frequency=frequency, flags=_shared(cpu.flags) if cpu.flags else None)
+
+
+@lru_cache(maxsize=512)
+def _shared(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The same words, kept once: hundreds of hosts have the same processor."""
+    return words
