@@ -11,6 +11,7 @@ import msgspec
 from muster.errors import UserError
 from muster.lab.sim.faults import ANY, SimFault, SimFaultKind, Trouble
 from muster.lab.sim.machines import Machine
+from muster.lab.sim.place import Place
 from muster.model.fault import Fault, FaultKind
 from muster.model.wire.enums import HostStage
 from muster.model.wire.inventory import Disk
@@ -47,6 +48,8 @@ class Broken(msgspec.Struct):
     images: set[str] = msgspec.field(default_factory=set)
     names: set[str] = msgspec.field(default_factory=set)
     ntp: set[str] = msgspec.field(default_factory=set)
+    places: dict[str, Place] = msgspec.field(default_factory=dict)
+    """Who answers to which address meanwhile, as far as anybody has asked."""
     has_weather: bool = False
     """Whether packets are lost, delayed or kept from the other side: what a healthy network need not ask."""
 

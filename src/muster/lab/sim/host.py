@@ -162,7 +162,7 @@ class SimHost:
 
     def _stop(self, step: Step) -> Answer:
         if self.installation is not None and not self.installation.has_left:
-            self.body.world.standings.pop(self.id, None)
+            self.body.world.forget(self.id)
             self.installation = None
         return _answer(step, Outcome(5.0), stops=True)
 

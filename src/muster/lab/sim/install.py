@@ -8,7 +8,7 @@ the service to notice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -228,12 +228,12 @@ class Installation:
         yield Pause(20.0 + 40.0 * random())
         yield Tell("Done")
 
-    def _peers(self) -> list[Standing]:
-        return self._body.world.of_cluster(self._request.cluster_id)
+    def _peers(self) -> Sequence[Standing]:
+        return self._body.world.control_plane(self._request.cluster_id)
 
     def _has_control_plane(self, _: float) -> bool:
         """Whether two hosts of the control plane are done; a host that is added later finds them so."""
-        peers = [each for each in self._peers() if each.role != "worker"]
+        peers = self._peers()
         done = sum(each.stage == "Done" for each in peers)
         return not peers or done >= min(2, len(peers))
 

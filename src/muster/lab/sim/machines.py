@@ -113,14 +113,13 @@ class _Renumbering:
         self._networks = networks
 
     def inventory(self, old: Inventory) -> Inventory:
-        vendor = old.system_vendor
+        vendor, boot = old.system_vendor, old.boot
         return msgspec.structs.replace(
             old,
             hostname=self._counted(old.hostname),
             bmc_address=self._bmc(old.bmc_address),
             bmc_v6address=self._bmc(old.bmc_v6address),
-            boot=old.boot
-            and msgspec.structs.replace(old.boot, pxe_interface=self._mac(old.boot.pxe_interface)),
+            boot=boot and msgspec.structs.replace(boot, pxe_interface=self._mac(boot.pxe_interface)),
             interfaces=tuple(map(self._card, old.interfaces or ())),
             disks=tuple(map(self._disk, old.disks or ())),
             routes=tuple(map(self._route, old.routes or ())),

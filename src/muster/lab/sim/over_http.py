@@ -8,9 +8,9 @@ import contextlib
 import ssl
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from random import Random
+from types import MappingProxyType
 from typing import Final
 
 import aiohttp
@@ -18,17 +18,18 @@ import msgspec
 
 from muster.errors import cannot
 from muster.lab.sim.agent_loop import AgentLoop, Settings
-from muster.lab.sim.host import SimHost
+from muster.lab.sim.crew import make_loops
 from muster.lab.sim.machines import Machine
 from muster.lab.sim.port import NOTHING, Got, Poll, Register, Reply, Report, Request, SendLogs, TellLogs
 from muster.lab.sim.world import World
-from muster.model.wire.host import HostRegistrationResponse, LogsProgressParams
-from muster.model.wire.steps import Steps
+from muster.model.wire.host import HostCreateParams, HostRegistrationResponse, LogsProgressParams
+from muster.model.wire.steps import NextStepCmdRequest, Steps
 
 BASE_PATH: Final = "/api/assisted-install"
 _ENCODER: Final = msgspec.json.Encoder()
 _STEPS: Final = msgspec.json.Decoder(Steps)
 _REGISTERED: Final = msgspec.json.Decoder(HostRegistrationResponse)
+_COMMAND: Final = msgspec.json.Decoder(NextStepCmdRequest)
 _JSON: Final = {"Content-Type": "application/json"}
 
 
@@ -39,6 +40,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Without the path of the interface."""
     infra_env_id: str
     token: str = ""
+    tokens: Mapping[str, str] = MappingProxyType({})
+    """Those of single hosts, by host id."""
     ca_file: Path | None = None
     insecure: bool = False
     """Take any certificate."""
@@ -91,11 +94,15 @@ class HttpPort:
         self.counts: Counter[int] = Counter()
         """Answers by status; 0 for none."""
         self._session = session
-        self._headers = {"X-Secret-Key": target.token} if target.token else {}
+        self._target = target
         self._prefer = {"Prefer": f"wait={target.wait_s}"} if target.wait_s else {}
         self._base = target.url.rstrip("/") + BASE_PATH + "/v2"
         self._hosts = f"{self._base}/infra-envs/{target.infra_env_id}/hosts"
         self._infra_env_id = target.infra_env_id
+
+    def _headers(self, host_id: str) -> dict[str, str]:
+        token = self._target.tokens.get(host_id, self._target.token)
+        return {"X-Secret-Key": token} if token else {}
 
     async def send(self, host_id: str, request: Request) -> Got:
         """Send a request, and tell what came of it."""
@@ -107,31 +114,44 @@ class HttpPort:
         return got
 
     async def _call(self, host_id: str, request: Request) -> Got:
-        at = f"{self._hosts}/{host_id}"
         match request:
             case Poll(offset):
-                return await self._poll(f"{at}/instructions?timestamp={int(time.time() + offset)}")
+                return await self._poll(host_id, int(time.time() + offset))
             case Register(params):
-                return await self._give("POST", self._hosts, params)
+                return await self._register(params)
             case Reply(reply):
-                return await self._give("POST", f"{at}/instructions", reply)
+                return await self._give(host_id, "POST instructions", reply)
             case Report(progress):
-                return await self._give("PUT", f"{at}/progress", progress)
+                return await self._give(host_id, "PUT progress", progress)
             case TellLogs(state):
-                return await self._give("PUT", f"{at}/logs-progress", LogsProgressParams(logs_state=state))
+                return await self._give(host_id, "PUT logs-progress", LogsProgressParams(logs_state=state))
             case SendLogs(cluster_id, archive):
                 return await self._upload(host_id, cluster_id, archive)
 
-    async def _poll(self, url: str) -> Got:
-        async with self._session.get(url, headers={**self._headers, **self._prefer}) as response:
+    async def _register(self, params: HostCreateParams) -> Got:
+        """A registration is good only with the command that it gives: without it no agent can go on."""
+        data = _ENCODER.encode(params)
+        headers = {**self._headers(params.host_id), **_JSON}
+        async with self._session.post(self._hosts, data=data, headers=headers) as response:
+            body = await response.read()
+            if response.status == 201:
+                command = _REGISTERED.decode(body).next_step_runner_command
+                _COMMAND.decode((command.args or ("",))[0] if command else "")
+            return Got(response.status, retry_s=_retry_after(response))
+
+    async def _poll(self, host_id: str, timestamp: int) -> Got:
+        url = f"{self._hosts}/{host_id}/instructions?timestamp={timestamp}"
+        async with self._session.get(url, headers={**self._headers(host_id), **self._prefer}) as response:
             body = await response.read()
             steps = _STEPS.decode(body) if response.status == 200 else None
             return Got(response.status, steps, _retry_after(response))
 
-    async def _give(self, method: str, url: str, body: msgspec.Struct) -> Got:
-        data = _ENCODER.encode(body)
+    async def _give(self, host_id: str, call: str, body: msgspec.Struct) -> Got:
+        method, _, what = call.partition(" ")
+        headers = {**self._headers(host_id), **_JSON}
+        url = f"{self._hosts}/{host_id}/{what}"
         async with self._session.request(
-            method, url, data=data, headers={**self._headers, **_JSON}
+            method, url, data=_ENCODER.encode(body), headers=headers
         ) as response:
             await response.read()
             return Got(response.status, retry_s=_retry_after(response))
@@ -141,7 +161,9 @@ class HttpPort:
         form.add_field("upfile", archive, filename="logs.tar.gz", content_type="application/gzip")
         url = f"{self._base}/clusters/{cluster_id}/logs"
         query = {"logs_type": "host", "host_id": host_id, "infra_env_id": self._infra_env_id}
-        async with self._session.post(url, data=form, params=query, headers=self._headers) as response:
+        async with self._session.post(
+            url, data=form, params=query, headers=self._headers(host_id)
+        ) as response:
             await response.read()
             return Got(response.status)
 
@@ -154,23 +176,16 @@ def _retry_after(response: aiohttp.ClientResponse) -> float:
 class Drive:
     """Hosts that run against a service until they are over, or until they are told to stop."""
 
-    def __init__(self, port: HttpPort, world: World, pace: Pace | None = None) -> None:
-        self.loops: list[AgentLoop] = []
-        self._port = port
-        self._world = world
-        self._pace = pace or Pace()
+    def __init__(self, port: HttpPort, loops: Sequence[AgentLoop], pace: Pace, start: float) -> None:
+        self.port = port
+        self.loops = loops
+        self._pace = pace
+        self._start = start
         self._begun = time.monotonic()
 
     def now(self) -> float:
         """The time in the world, which goes as much quicker as the work of its hosts."""
-        return self._world.around.start + (time.monotonic() - self._begun) / self._pace.work
-
-    def make_loops(self, machines: Sequence[Machine], seed: int) -> None:
-        """A loop for each machine, each with chances of its own."""
-        settings = Settings(waits=self._pace.waits / self._pace.work)
-        for number, machine in enumerate(machines):
-            host = SimHost(machine, self._world, Random(f"{seed}/host/{number}"))
-            self.loops.append(AgentLoop(host, Random(f"{seed}/agent/{number}"), settings))
+        return self._start + (time.monotonic() - self._begun) / self._pace.work
 
     async def run(self, *, within_s: float = 0.0, is_enough: Callable[[], bool] = lambda: False) -> None:
         """Run all hosts, which begin within so many seconds, until each is over or it is enough."""
@@ -186,7 +201,7 @@ class Drive:
         try:
             while not is_enough():
                 for request in loop.take(self.now()):
-                    flying[asyncio.create_task(self._port.send(loop.host.id, request))] = request
+                    flying[asyncio.create_task(self.port.send(loop.host.id, request))] = request
                 due = loop.due()
                 if not flying and (due is None or loop.is_over):
                     break
@@ -212,6 +227,7 @@ async def open_drive(
 ) -> AsyncIterator[Drive]:
     """Hosts that are ready to run against a service."""
     async with open_session(target) as session:
-        drive = Drive(HttpPort(session, target), world, pace)
-        drive.make_loops(machines, seed)
-        yield drive
+        pace = pace or Pace()
+        settings = Settings(waits=pace.waits / pace.work)
+        loops = make_loops(machines, world, seed, settings)
+        yield Drive(HttpPort(session, target), loops, pace, world.around.start)

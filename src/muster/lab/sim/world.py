@@ -17,6 +17,7 @@ import msgspec
 from muster.lab.sim.broken import Broken, find_broken
 from muster.lab.sim.faults import Trouble
 from muster.lab.sim.machines import Machine
+from muster.lab.sim.place import Place, Port, make_place
 from muster.model.wire.enums import HostStage
 
 MAIN: Final = "main"
@@ -97,16 +98,6 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     troubles: tuple[Trouble, ...] = ()
 
 
-class Port(msgspec.Struct, frozen=True, gc=False):
-    """A card that answers to an address, with the switch port it is plugged into."""
-
-    mac: str
-    segment: str
-    host: str = ""
-    key: str = ""
-    """HOST/CARD; empty for those that are no hosts of the site."""
-
-
 class Standing(msgspec.Struct):
     """How far the installation of a host is, as the others in its cluster see it."""
 
@@ -123,8 +114,7 @@ class World:
 
     def __init__(self, surroundings: Surroundings, machines: Iterable[Machine] = ()) -> None:
         self.around = surroundings
-        self.standings: dict[str, Standing] = {}
-        """By host id."""
+        self._standings: dict[str, dict[str, Standing]] = {}
         self.machines: dict[str, Machine] = {}
         self.segments = {segment.name: segment for segment in surroundings.segments}
         self._default = surroundings.segments[0].name
@@ -170,6 +160,14 @@ class World:
             mac = broken.doubles[address]
             ports = (*ports, Port(mac, ports[0].segment if ports else self._default))
         return ports
+
+    def find_place(self, cidr: str, broken: Broken) -> Place:
+        """Who answers to an address, with or without the length of its prefix, while this is broken."""
+        found = broken.places.get(cidr)
+        if found is None:
+            address = cidr.partition("/")[0]
+            found = broken.places[cidr] = make_place(address, self.ports_of(address, broken))
+        return found
 
     def addresses(self, broken: Broken) -> Iterable[str]:
         """Every address that somebody has."""
@@ -220,12 +218,18 @@ class World:
         return found
 
     def stand(self, host_id: str, standing: Standing) -> None:
-        """Note how far a host is."""
-        self.standings[host_id] = standing
+        """Note how far a host of a control plane is; nobody waits for the others."""
+        if standing.role != "worker":
+            self._standings.setdefault(standing.cluster_id, {})[host_id] = standing
 
-    def of_cluster(self, cluster_id: str) -> list[Standing]:
-        """How far the hosts of a cluster are."""
-        return [each for each in self.standings.values() if each.cluster_id == cluster_id]
+    def forget(self, host_id: str) -> None:
+        """Nobody is to wait for a host any more."""
+        for standings in self._standings.values():
+            standings.pop(host_id, None)
+
+    def control_plane(self, cluster_id: str) -> Sequence[Standing]:
+        """How far the hosts of a cluster's control plane are."""
+        return tuple(self._standings.get(cluster_id, {}).values())
 
 
 def _moments(troubles: Iterable[Trouble]) -> list[float]:
