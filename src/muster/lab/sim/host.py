@@ -16,6 +16,7 @@ import msgspec
 from muster.lab.sim.answer import BAD_STEP, MEDIA_GONE, NAME_IN_USE, Answer, Outcome
 from muster.lab.sim.answers import CHECKS, BadArguments, Question
 from muster.lab.sim.body import Body, Written
+from muster.lab.sim.faults import ANY
 from muster.lab.sim.install import Installation
 from muster.lab.sim.machines import Machine
 from muster.lab.sim.world import World
@@ -69,7 +70,7 @@ class SimHost:
         return sorted(
             around.start + moment
             for trouble in around.troubles
-            if trouble.fault.kind is FaultKind.POWER and trouble.fault.machine == self.name
+            if trouble.fault.kind is FaultKind.POWER and trouble.fault.machine in (self.name, ANY)
             for moment in (trouble.since_s, trouble.until_s)
             if moment != math.inf
         )
