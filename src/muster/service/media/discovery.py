@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import tarfile
+from ipaddress import ip_address
 from typing import Any, Final
 
 from muster import __version__
@@ -59,6 +60,7 @@ def discovery_ignition(order: MediumOrder) -> bytes:
 
 def discovery_config(order: MediumOrder) -> Config:
     """The same without what the user adds."""
+    _check(order)
     files = [*_meeting(order), *clock_files(order.ntp_sources), *_label(order)]
     if order.pull_secret:
         files.append(logins_file(order.pull_secret))
@@ -99,6 +101,26 @@ def static_network_archive(order: MediumOrder) -> bytes:
             entry.size, entry.mode, entry.mtime = len(file.data), file.mode, 0
             archive.addfile(entry, io.BytesIO(file.data))
     return held.getvalue()
+
+
+def _check(order: MediumOrder) -> None:
+    """Refuse values that would become more than one line of a file."""
+    if order.rendezvous_ip and not _is_address(order.rendezvous_ip):
+        raise UserError(
+            f"rendezvous_ip {order.rendezvous_ip!r} is not an IP address",
+            hint="write one, such as 192.0.2.10",
+        )
+    for server in order.ntp_sources:
+        if not server or server.split() != [server]:
+            raise UserError(f"{server!r} is not a time server", hint="write a name or an address")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _meeting(order: MediumOrder) -> tuple[File, ...]:

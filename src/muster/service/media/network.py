@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from muster.config.document.parse import parse_yaml
@@ -28,8 +29,9 @@ class HostNetwork:
     keyfiles: tuple[tuple[str, str], ...]
 
 
-def read_networks(given: Iterable[HostStaticNetworkConfig]) -> tuple[HostNetwork, ...]:
-    """The networks of all hosts; what is wrong is told with its place."""
+@lru_cache(maxsize=8)
+def read_networks(given: tuple[HostStaticNetworkConfig, ...]) -> tuple[HostNetwork, ...]:
+    """The networks of all hosts; what is wrong is told with its place. A medium asks for them repeatedly."""
     found = tuple(_read(host, f"static_network_config[{index}]") for index, host in enumerate(given))
     owners: dict[str, int] = {}
     for index, host in enumerate(found):

@@ -124,6 +124,8 @@ def test_no_secret_is_shown() -> None:
         ({"static_network": (host_network(1), host_network(1))}, r"\[0\] and \[1\] both have"),
         ({"static_network": (HostStaticNetworkConfig(network_yaml="a: b"),)}, "names no card"),
         ({"kernel_arguments": (KernelArgument(operation="append", value=" "),)}, "kernel argument"),
+        ({"rendezvous_ip": "192.0.2.1\nA=B"}, "is not an IP address"),
+        ({"ntp_sources": ("a b",)}, "is not a time server"),
         ({"kernel_arguments": (KernelArgument(operation="append", value="a\nb"),)}, "kernel argument"),
     ],
 )  # fmt: skip
