@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from muster.service.edge.answers import Message, Receive, Scope, header_of
+from muster.service.edge.answers import Message, Receive
 
 
 class TooLarge(Exception):
@@ -14,13 +14,6 @@ class TooLarge(Exception):
 
 class Gone(Exception):
     """The caller went away before all of it was there."""
-
-
-def has_body(scope: Scope) -> bool:
-    """Whether a request announces a body."""
-    return header_of(scope, b"content-length") not in (b"", b"0") or bool(
-        header_of(scope, b"transfer-encoding")
-    )
 
 
 async def read_body(receive: Receive, most: int) -> bytes:

@@ -17,10 +17,9 @@ from muster.service.edge.answers import (
     Scope,
     Send,
     error_headers,
-    header_of,
     send_error,
 )
-from muster.service.edge.body import Counted, Gone, TooLarge, hand_on, has_body, read_body
+from muster.service.edge.body import Counted, Gone, TooLarge, hand_on, read_body
 from muster.service.edge.rate import Buckets, Rate
 from muster.service.edge.scan import has_text_over, is_deeper_than
 
@@ -91,9 +90,9 @@ class Limits:
         if wait := self._buckets[limit.rate].take(client[0] if client else "", self._clock()):
             more = error_headers(429, wait)
             await send_error(send, 429, "too many requests from this address", more=more)
-        elif refusal := self._check_head(scope, limit):
-            await send_error(send, *refusal)
-        elif limit.is_streamed:
+        elif isinstance(head := self._check_head(scope, limit), tuple):
+            await send_error(send, *head)
+        elif limit.is_streamed or not head:
             await _Answer(self._app, self._settings.answer_s, limit).give(scope, receive, send)
         else:
             await self._read_and_answer(limit, scope, receive, send)
@@ -101,20 +100,25 @@ class Limits:
     def _find(self, path: str) -> Limit:
         return next(limit for limit in self._settings.limits if limit.path.search(path))
 
-    def _check_head(self, scope: Scope, limit: Limit) -> Refusal | None:
+    def _check_head(self, scope: Scope, limit: Limit) -> Refusal | bool:
+        """Why a request is refused before its body is read; else whether it has one."""
         settings = self._settings
         if len(scope["path"]) + len(scope["query_string"]) > settings.address_bytes:
             return 414, f"the address is longer than {settings.address_bytes} bytes"
-        if sum(len(name) + len(value) for name, value in scope["headers"]) > settings.header_bytes:
+        size, length, is_chunked = 0, b"0", False
+        for name, value in scope["headers"]:
+            size += len(name) + len(value)
+            if name == b"content-length":
+                length = value
+            elif name == b"transfer-encoding":
+                is_chunked = True
+        if size > settings.header_bytes:
             return 431, f"the headers take more than {settings.header_bytes} bytes"
-        length = header_of(scope, b"content-length")
-        return _too_large(limit) if length.isdigit() and int(length[:20]) > limit.body_bytes else None
+        if length.isdigit() and int(length[:20]) > limit.body_bytes:
+            return _too_large(limit)
+        return is_chunked or length != b"0"
 
     async def _read_and_answer(self, limit: Limit, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = _Answer(self._app, self._settings.answer_s)
-        if not has_body(scope):
-            await answer.give(scope, receive, send)
-            return
         try:
             async with asyncio.timeout(self._settings.body_s):
                 body = await read_body(receive, limit.body_bytes)
@@ -130,6 +134,7 @@ class Limits:
             if refusal := check_json(body, limit, self._settings.depth):
                 await send_error(send, *refusal)
             else:
+                answer = _Answer(self._app, self._settings.answer_s, limit)
                 await answer.give(scope, hand_on(body, receive), send)
 
 
@@ -149,16 +154,16 @@ def _too_large(limit: Limit) -> Refusal:
 class _Answer:
     """One request that was let in; it has some time until its answer begins."""
 
-    def __init__(self, app: App, answer_s: float, streamed: Limit | None = None) -> None:
+    def __init__(self, app: App, answer_s: float, limit: Limit) -> None:
         self._app = app
         self._answer_s = answer_s
-        self._streamed = streamed
+        self._limit = limit
         self._counted: Counted | None = None
         self._has_begun = False
 
     async def give(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._streamed:
-            receive = self._counted = Counted(receive, self._streamed.body_bytes, self._give_time)
+        if self._limit.is_streamed:
+            receive = self._counted = Counted(receive, self._limit.body_bytes, self._give_time)
         try:
             async with asyncio.timeout(self._answer_s) as self._timer:
                 await self._app(scope, receive, lambda message: self._send(message, send))
@@ -169,8 +174,8 @@ class _Answer:
         except Exception:
             if not self._is_exceeded:
                 raise
-        if self._streamed and self._is_exceeded and not self._has_begun:
-            await send_error(send, *_too_large(self._streamed))
+        if self._is_exceeded and not self._has_begun:
+            await send_error(send, *_too_large(self._limit))
 
     @property
     def _is_exceeded(self) -> bool:

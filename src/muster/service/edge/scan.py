@@ -11,13 +11,16 @@ from typing import Final
 
 _BRACKETS: Final = bytes.maketrans(b"[]", b"{}")
 _REST: Final = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+_PLAIN: Final = bytes(byte for byte in range(256) if byte not in b'[]{}"\\/bfnrtu')
+"""What neither opens nor closes anything, nor stands behind a backslash."""
+_SMALL: Final = 4096
 
 
 def is_deeper_than(data: bytes, depth: int) -> bool:
     """Whether lists and objects are nested deeper than allowed, or are not closed."""
-    if data.count(b"{") + data.count(b"[") <= depth:
+    if len(data) <= _SMALL and data.count(b"{") + data.count(b"[") <= depth:
         return False
-    bare = _without_escapes(data).translate(_BRACKETS, _REST)
+    bare = _without_escapes(data.translate(None, _PLAIN)).translate(_BRACKETS, _REST)
     # Two quotes that meet cancel each other: between them was a text, or the gap between two.
     bare = bare.replace(b'""', b"")
     if b'"' in bare:

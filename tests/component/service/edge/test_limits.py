@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits and headers in front of a real server over TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import ssl
+import time
+from collections.abc import Iterator
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from muster.service.api.table.route import PREFIX
+from muster.service.edge.headers import SecureHeaders
+from muster.service.edge.limits import Limit, Limits, Settings
+from muster.service.edge.paths import CleanPaths
+from muster.service.edge.protocol import GuardedProtocol
+from muster.service.edge.rate import Rate
+from tests.component.service.edge.serving import Served, start_server
+
+ECHO, SLOW, FILE, MANY, DRIP = (f"{PREFIX}/v2/{name}" for name in ("echo", "slow", "file", "many", "drip"))
+CALLS: list[str] = []
+SETTINGS = Settings(
+    limits=(
+        Limit(re.compile("/v2/file$"), 200_000, 0, "hosts", is_streamed=True),
+        Limit(re.compile("/v2/many$"), 1000, 1000, "few"),
+        Limit(re.compile(""), 100_000, 5_000, "hosts"),
+    ),
+    rates={"hosts": Rate(100_000, 100_000), "few": Rate(burst=3, per_second=0.001)},
+    depth=16,
+    header_bytes=8000,
+    address_bytes=2000,
+    body_s=0.3,
+    answer_s=0.4,
+)
+
+
+async def echo(request: Request) -> Response:
+    CALLS.append(request.url.path)
+    body = await request.body()
+    return JSONResponse({"length": len(body), "id": request.state.request_id})
+
+
+async def slow(_request: Request) -> Response:
+    await asyncio.sleep(30)
+    return Response()
+
+
+async def file(request: Request) -> Response:
+    size = 0
+    async for piece in request.stream():
+        size += len(piece)
+    return JSONResponse({"length": size})
+
+
+async def drip(_request: Request) -> Response:
+    async def pieces() -> Iterator[bytes]:  # type: ignore[misc]
+        for _ in range(8):
+            await asyncio.sleep(0.1)
+            yield b"x"
+
+    return StreamingResponse(pieces())
+
+
+class Impatient(GuardedProtocol):
+    head_bytes = 16_000
+    head_s = 0.3
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    methods = ["GET", "POST"]
+    routes = [
+        Route(ECHO, echo, methods=methods),
+        Route(SLOW, slow),
+        Route(FILE, file, methods=methods),
+        Route(MANY, echo),
+        Route(DRIP, drip),
+    ]
+    limits = Limits(CleanPaths(Starlette(routes=routes), PREFIX), SETTINGS, time.monotonic)
+    app = SecureHeaders(limits, lambda: "made", PREFIX)
+    with start_server(app, tmp_path_factory.mktemp("tls"), Impatient) as served:
+        yield served
+
+
+def test_a_good_request_passes(served: Served) -> None:
+    answer = served.ask("POST", f"{PREFIX}//v2/echo/", json.dumps({"a": ["b"]}), X_Request_ID="mine")
+    assert answer.status == 200
+    assert answer.json == {"length": 12, "id": "mine"}
+    assert answer.headers["x-request-id"] == "mine"
+    assert "server" not in answer.headers
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_a_body_in_pieces_arrives_whole(served: Served) -> None:
+    answer = served.ask("POST", ECHO, iter([b'["', b"x" * 4000, b'", "', b"y" * 4000, b'"]']))
+    assert answer.json["length"] == 8008
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'"' + b"x" * 5000 + b'"', 200),
+        (b'"' + b"x" * 5001 + b'"', 413),
+        (b"[" * 16 + b"]" * 16, 200),
+        (b"[" * 17 + b"]" * 17, 400),
+        (b"[" * 50_000, 400),
+        (b"1" * 100_001, 413),
+    ],
+    ids=["long enough", "long text", "deep enough", "too deep", "bomb", "large"],
+)
+def test_what_a_body_may_be_like(served: Served, body: bytes, status: int) -> None:
+    CALLS.clear()
+    answer = served.ask("POST", ECHO, body)
+    assert answer.status == status
+    assert bool(CALLS) == (status == 200), "what is refused never reaches a handler"
+    if status != 200:
+        assert answer.json.keys() == {"kind", "id", "href", "code", "reason"}
+        assert answer.json["id"] == status
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_body_that_does_not_say_how_large_it_is(served: Served) -> None:
+    answer = served.ask("POST", ECHO, iter([b"[1]" + b" " * 60_000, b" " * 60_000]))
+    assert answer.status == 413
+
+
+def test_a_file_is_passed_on_up_to_its_limit(served: Served) -> None:
+    assert served.ask("POST", FILE, iter([b"x" * 50_000] * 4)).json == {"length": 200_000}
+    assert served.ask("POST", FILE, iter([b"x" * 50_000] * 5)).status == 413
+    assert served.ask("POST", FILE, b"x" * 200_001).status == 413
+
+
+def test_long_heads_and_addresses(served: Served) -> None:
+    assert served.ask("GET", ECHO, X_Long="x" * 9000).status == 431
+    assert served.ask("GET", f"{ECHO}?{'x' * 3000}").status == 414
+    assert served.ask("GET", f"{ECHO}?{'x' * 1000}").status == 200
+
+
+def test_too_many(served: Served) -> None:
+    statuses = [served.ask("GET", MANY).status for _ in range(4)]
+    assert statuses == [200, 200, 200, 429]
+    answer = served.ask("GET", MANY)
+    assert int(answer.headers["retry-after"]) > 1
+    assert answer.json["code"] == "429"
+    assert served.ask("GET", ECHO).status == 200
+
+
+def test_a_handler_that_does_not_answer(served: Served) -> None:
+    assert served.ask("GET", SLOW).status == 504
+
+
+def test_an_answer_that_has_begun_may_take_its_time(served: Served) -> None:
+    assert served.ask("GET", DRIP).body == b"x" * 8
+
+
+def test_a_body_that_never_comes(served: Served) -> None:
+    with served.connect() as connection:
+        connection.sendall(f"POST {ECHO} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n[1".encode())
+        assert b" 408 " in connection.recv(1000)
+    assert served.ask("GET", ECHO).status == 200
+
+
+def test_a_head_that_never_ends(served: Served) -> None:
+    with served.connect() as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nX: ")
+        answer = b""
+        try:
+            for _ in range(100):
+                connection.sendall(b"y" * 1000)
+            answer = connection.recv(1000)
+        except OSError:
+            pass
+    assert b" 431 " in answer or answer == b""
+    assert served.ask("GET", ECHO).status == 200
+
+
+@pytest.mark.parametrize(("sent", "said"), [(b"GET / HT", b" 408 "), (b"", b"")])
+def test_a_head_that_never_comes(served: Served, sent: bytes, said: bytes) -> None:
+    with served.connect() as connection:
+        connection.sendall(sent)
+        answer = connection.recv(1000)
+        assert said in answer
+        assert bool(answer) == bool(said)
+
+
+def test_a_connection_is_used_again_after_waiting(served: Served) -> None:
+    request = f"GET {ECHO} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    with served.connect() as connection:
+        for _ in range(3):
+            connection.sendall(request)
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += connection.recv(5000)
+            assert answer.startswith(b"HTTP/1.1 200 ")
+            time.sleep(0.4)
+
+
+def test_old_tls_and_strangers_are_refused(served: Served) -> None:
+    stranger = Served(served.port, ssl.create_default_context())
+    with pytest.raises(ssl.SSLCertVerificationError):
+        stranger.ask("GET", ECHO)
+    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    old.check_hostname = False
+    old.verify_mode = ssl.CERT_NONE
+    old.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
+        old.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises(ssl.SSLError):
+        Served(served.port, old).ask("GET", ECHO)
