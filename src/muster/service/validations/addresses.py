@@ -79,5 +79,5 @@ def each_address(inventory: Inventory) -> Iterator[tuple[str, Address]]:
 
 
 def leading_address(text: str) -> Address | None:
-    """The address that a remark such as "192.0.2.7 on eth0" begins with."""
+    """The address that a remark such as "192.0.2.7 did not answer ping" begins with."""
     return find_address(text.partition(" ")[0])

@@ -102,35 +102,32 @@ def _judge(see: ClusterView, vip: ApiVip | IngressVip, index: int) -> Answer | N
 
 
 def _judge_free(see: ClusterView, vip: ApiVip | IngressVip, address: Address, home: Subnet) -> Answer | None:
-    answered = [
-        name_of(host)
-        for host in see.hosts.values()
-        for each in host.verified_vips or ()
-        if each.vip == vip.ip and each.verification == "failed"
-    ]
-    if answered:
-        return failed(vip=address.text, hosts=join(answered), network=home.text)
     found = _freeness(see.hosts, vip, address, home)
     if found == "free":
         return None
-    return failed("used" if found == "used" else "unverified", vip=address.text, network=home.text)
+    if found == "unknown":
+        return failed("unverified", vip=address.text, network=home.text)
+    answered = [
+        name_of(host)
+        for host in see.hosts.values()
+        if any(each.vip == vip.ip and each.verification == "failed" for each in host.verified_vips or ())
+    ]
+    if answered:
+        return failed(vip=address.text, hosts=join(answered), network=home.text)
+    return failed("used", vip=address.text, network=home.text)
 
 
 def _freeness(
     hosts: Mapping[str, Host], vip: ApiVip | IngressVip, address: Address, home: Subnet
 ) -> Freeness:
-    verified = {vip.verification}
-    for host in hosts.values():
-        verified.update(each.verification for each in host.verified_vips or () if each.vip == vip.ip)
-    if "failed" in verified:
-        return "used"
-    if "succeeded" in verified:
-        return "free"
+    """Whether an address is free: what hosts said of it together, else what they found free at all."""
+    if vip.verification in ("succeeded", "failed"):
+        return "free" if vip.verification == "succeeded" else "used"
     lists = [
         told.free_addresses or ()
         for host in hosts.values()
         for told in host.free_addresses or ()
-        if (subnet := find_subnet(told.network)) is not None and subnet[:3] == home[:3]
+        if (subnet := find_subnet(told.network)) is not None and subnet == home
     ]
     if not lists:
         return "unknown"

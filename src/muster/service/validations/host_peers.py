@@ -93,7 +93,7 @@ def _is_fenced(see: HostView, cluster: Cluster) -> bool:
 def _outside(see: HostView, outside: list[str]) -> Answer:
     name, within = name_of(see.host), join(outside)
     silent = [
-        f"{remark} ({name_of(see.hosts.get(id), id)})"
+        f"{name_of(see.hosts.get(id), id)} ({remark})"
         for id, peer in see.host.peers.items()
         for remark in peer.silent
         if any(_concerns(remark, mesh) for mesh in outside)
@@ -140,12 +140,12 @@ def mtu_valid(see: HostView) -> Answer:
         return pending("asking")
     subnets = None if cluster.user_managed_networking else machine_subnets(cluster)
     found = [
-        f"{remark} ({name_of(see.hosts.get(id), id)})"
+        f"{name_of(see.hosts.get(id), id)} ({remark})"
         for id, peer in see.host.peers.items()
         for remark in peer.small_packets
         if _is_within(remark, subnets)
     ]
-    return failed(host=name_of(see.host), addresses=join(found)) if found else passed()
+    return failed(host=name_of(see.host), peers=join(found)) if found else passed()
 
 
 def _is_within(remark: str, subnets: tuple[Subnet, ...] | None) -> bool:
@@ -195,4 +195,6 @@ def no_ip_collisions_in_network(see: HostView) -> Answer:
         return passed("added")
     if not see.host.collisions:
         return passed()
-    return failed(host=name_of(see.host), addresses=join(see.host.collisions))
+    found = (each.partition(" ") for each in see.host.collisions)
+    told = join(f"{address} ({macs.replace(' ', ' and ')})" for address, _, macs in found)
+    return failed(host=name_of(see.host), addresses=told)

@@ -24,6 +24,9 @@ class Extra:
     ram_mib: int = 0
 
 
+NOTHING: Final = Extra()
+
+
 @dataclass(frozen=True)
 class Added:
     """What hosts of a role need from a version on."""
@@ -43,7 +46,7 @@ class Operator:
     def needs(self, role: str, version: tuple[int, ...]) -> Extra:
         """What it adds to a host of a role: the entry of the highest version that is not above."""
         fitting = [each for each in self.adds if each.role == role and each.min_version <= version]
-        return max(fitting, key=lambda each: each.min_version).extra if fitting else Extra()
+        return max(fitting, key=lambda each: each.min_version).extra if fitting else NOTHING
 
 
 @dataclass(frozen=True)

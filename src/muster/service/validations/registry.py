@@ -6,8 +6,9 @@
         ...
         return failed(count=2, wanted=4)
 
-The fields that it names are all that it may look at: it is asked again when one of them changes, only then.
-The sentences are in texts.toml, under its id: one message for each answer, why it matters, and what to do.
+The fields that it names are all that it may look at: it is asked again when one of them changes, and only
+then. The sentences are in texts.toml, under its id: one message for each answer, why it matters, and what to
+do.
 """
 
 from __future__ import annotations
@@ -28,8 +29,7 @@ Of: TypeAlias = Literal["host", "cluster"]
 Category: TypeAlias = Literal["network", "hardware", "operators", "hosts-data", "configuration"]
 
 
-@dataclass(frozen=True)
-class HostView:
+class HostView(msgspec.Struct, frozen=True):
     """What a validation of a host sees. Without a cluster the host waits in a pool."""
 
     host: Host
@@ -40,8 +40,7 @@ class HostView:
     """The agent that hosts are to run; empty when any will do."""
 
 
-@dataclass(frozen=True)
-class ClusterView:
+class ClusterView(msgspec.Struct, frozen=True):
     """What a validation of a cluster sees."""
 
     cluster: Cluster

@@ -11,9 +11,15 @@ from importlib import resources
 from typing import Any, Final
 
 from muster.frozen import dataclass
+from muster.model.wire.versions import (
+    ClusterHostRequirementsDetails,
+    HostTypeHardwareRequirements,
+    HostTypeHardwareRequirementsWrapper,
+    PreflightHardwareRequirements,
+)
 from muster.service.state import Cluster, Host
 from muster.service.validations.facts import ROLE, is_single, role_of
-from muster.service.validations.operators import OPERATORS, Extra
+from muster.service.validations.operators import NOTHING, OPERATORS, Extra
 
 ROLE_FIELDS: Final = ROLE
 """Of the host, besides its inventory."""
@@ -84,7 +90,7 @@ def extra_of(host: Host, cluster: Cluster) -> Extra:
     """What the operators of the cluster need on top on this host."""
     chosen = [OPERATORS[each.name] for each in cluster.monitored_operators if each.name in OPERATORS]
     if not chosen:
-        return Extra()
+        return NOTHING
     role = "master" if role_of(host) in ("master", "bootstrap") else role_of(host)
     found = [operator.needs(role, _numbers(cluster.openshift_version)) for operator in chosen]
     return Extra(cpu_cores=sum(each.cpu_cores for each in found), ram_mib=sum(each.ram_mib for each in found))
@@ -103,6 +109,32 @@ def _least(version: str) -> Requirement:
         cpu_cores=min(each.cpu_cores for each in pair),
         ram_mib=min(each.ram_mib for each in pair),
         disk_gb=min(each.disk_gb for each in pair),
+    )
+
+
+def preflight_requirements(cluster: Cluster) -> PreflightHardwareRequirements:
+    """What hosts need to join a cluster, as the interface shows it; what operators add is apart."""
+    roles = by_role(cluster.openshift_version)
+    return PreflightHardwareRequirements(
+        ocp=HostTypeHardwareRequirementsWrapper(
+            master=_shown(roles["single-node" if is_single(cluster) else "master"]),
+            worker=_shown(roles["worker"]),
+        ),
+        operators=(),
+    )
+
+
+def _shown(requirement: Requirement) -> HostTypeHardwareRequirements:
+    return HostTypeHardwareRequirements(
+        quantitative=ClusterHostRequirementsDetails(
+            cpu_cores=requirement.cpu_cores,
+            ram_mib=requirement.ram_mib,
+            disk_size_gb=requirement.disk_gb,
+            installation_disk_speed_threshold_ms=requirement.fsync_ms,
+            network_latency_threshold_ms=requirement.rtt_ms,
+            packet_loss_percentage=requirement.loss_percent,
+        ),
+        qualitative=(),
     )
 
 

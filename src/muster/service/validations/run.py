@@ -7,7 +7,7 @@ verdicts = judge_host(view, ids, before=view.host.verdicts)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from functools import cache
 from typing import Any, Final, get_args
 
@@ -77,20 +77,15 @@ def judge_host(
     """
     has_list = view.cluster is not None and view.cluster.ignored_host_validations
     off = NOBODY if has_list else disabled
-    said = _said(ids, before)
     in_pool = view.cluster is None
-    verdicts = []
-    for validation in validations("host"):
-        id = validation.id
-        if id in said:
-            verdicts.append(said[id])
-        elif id in off:
-            verdicts.append(_disabled(id))
-        elif in_pool and not validation.pool:
-            verdicts.append(verdict_of(validation, SUPPRESSED, "host"))
-        else:
-            verdicts.append(verdict_of(validation, validation.check(view), "host"))
-    return tuple(verdicts)
+
+    def ask(validation: Validation) -> Verdict:
+        if validation.id in off:
+            return _disabled(validation.id)
+        answer = SUPPRESSED if in_pool and not validation.pool else validation.check(view)
+        return verdict_of(validation, answer, "host")
+
+    return _ask(validations("host"), ask, ids, tuple(before))
 
 
 def judge_cluster(
@@ -103,22 +98,33 @@ def judge_cluster(
     if view.cluster.kind != "Cluster":
         return ()
     off = NOBODY if view.cluster.ignored_cluster_validations else disabled
-    said = _said(ids, before)
-    verdicts = []
-    for validation in validations("cluster"):
-        id = validation.id
-        if id in said:
-            verdicts.append(said[id])
-        elif id in off:
-            verdicts.append(_disabled(id))
-        else:
-            verdicts.append(verdict_of(validation, validation.check(view), "cluster"))
-    return tuple(verdicts)
+
+    def ask(validation: Validation) -> Verdict:
+        if validation.id in off:
+            return _disabled(validation.id)
+        return verdict_of(validation, validation.check(view), "cluster")
+
+    return _ask(validations("cluster"), ask, ids, tuple(before))
 
 
-def _said(ids: Collection[str] | None, before: Iterable[Verdict]) -> Mapping[str, Verdict]:
-    """What is not to be asked again."""
-    return {} if ids is None else {verdict.id: verdict for verdict in before if verdict.id not in ids}
+def _ask(
+    asked: tuple[Validation, ...],
+    ask: Callable[[Validation], Verdict],
+    ids: Collection[str] | None,
+    before: tuple[Verdict, ...],
+) -> tuple[Verdict, ...]:
+    if ids is None:
+        return tuple([ask(validation) for validation in asked])
+    if len(before) == len(asked):
+        # What was said is there for all, most likely in the order of asking.
+        return tuple(
+            [
+                said if said.id == validation.id and said.id not in ids else ask(validation)
+                for said, validation in zip(before, asked, strict=True)
+            ]
+        )
+    said = {verdict.id: verdict for verdict in before if verdict.id not in ids}
+    return tuple([said.get(validation.id) or ask(validation) for validation in asked])
 
 
 @cache
