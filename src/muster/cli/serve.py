@@ -66,7 +66,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--listen", metavar="ADDRESS:PORT", default="127.0.0.1:8090", show_default=True,
-        envvar="MUSTER_LISTEN", help="Where to listen with TLS: :8090 is all addresses, port 0 any that is free.",
+        envvar="MUSTER_LISTEN", help="Where to listen (TLS): :8090 is all addresses, port 0 any free one.",
     ),
     click.option(
         "--media-listen", metavar="ADDRESS:PORT", default="", envvar="MUSTER_MEDIA_LISTEN",
@@ -80,7 +80,9 @@ _OPTIONS: Final = (
         "--url", metavar="URL", default="", envvar="MUSTER_URL",
         help="Where hosts and people reach the service.  [default: where it listens]",
     ),
-    click.option("--media-url", metavar="URL", default="", envvar="MUSTER_MEDIA_URL", help="The same for media."),
+    click.option(
+        "--media-url", metavar="URL", default="", envvar="MUSTER_MEDIA_URL", help="The same for media."
+    ),
     click.option(
         "--name", "names", metavar="NAME", multiple=True, envvar="MUSTER_NAMES",
         help="Another name or address for the certificate. May be given several times.",
@@ -151,8 +153,8 @@ def serve(wish: _Wish, log_level: str | None, output_format: str) -> None:
     driven from here. Everything that was answered is on the disk: the service can be killed at any moment and
     goes on where it was.
 
-    People log in with the code that is printed, or with a password. Every request that changes something is an
-    event of one log; `muster events` reads it.
+    People log in with the code that is printed, or with a password. Every request that changes something is
+    an event of one log; `muster events` reads it.
     """
     as_json = options.begin_without_site(log_level, output_format)
     _serve(wish, as_json=as_json)

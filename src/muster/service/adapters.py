@@ -173,7 +173,7 @@ class EngineMedia:
         return redirect_script(self.file_url_of(infra_env, query)[0])
 
     def check_networks(self, networks: Iterable[HostStaticNetworkConfig]) -> None:
-        read_networks(networks)
+        read_networks(tuple(networks))
 
 
 class SignedLinks:

@@ -204,11 +204,9 @@ async def _serve(app: Any, listening: socket.socket, identity: Identity | None =
         access_log=False,
         timeout_graceful_shutdown=int(_DRAIN_S),
         backlog=2048,
+        ssl_context_factory=None if identity is None else lambda *_: make_context(identity.path),
         **server_settings(),
     )
-    config.load()
-    if identity is not None:
-        config.ssl = make_context(identity.path)
     server = _Server(config)
     task = asyncio.ensure_future(server.serve([listening]))
     try:

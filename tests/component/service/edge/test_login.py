@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from muster.service.api.call import Reply
 from muster.service.api.login import LoginDesk
 from muster.service.api.table import ROUTES
 from muster.service.api.table.route import Route as Row
@@ -47,6 +48,11 @@ class House:
     login: Login
 
 
+def response(reply: Reply) -> Response:
+    assert isinstance(reply.body, bytes)
+    return Response(reply.body, reply.status, dict(reply.headers), reply.media_type)
+
+
 def guarded(row: Row, guard: Guard, desk: LoginDesk) -> Route:
     async def answer(request: Request) -> Response:
         knock = Knock(
@@ -58,11 +64,12 @@ def guarded(row: Row, guard: Guard, desk: LoginDesk) -> Route:
             return Response(render_error(verdict.status, verdict.reason), verdict.status)
         match row.operation_id:
             case "v2Login":
-                return await desk.log_in(request, admission.grant)
+                address = request.client.host if request.client else ""
+                return response(await desk.log_in(address, await request.body()))
             case "v2Logout":
-                return await desk.log_out(request, admission.grant)
+                return response(await desk.log_out(admission.grant))
             case "v2GetLogin":
-                return await desk.show(request, admission.grant)
+                return response(await desk.show(admission.grant))
             case _:
                 return Response(b"[]", row.ok_status)
 
