@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from muster.frozen import dataclass
 from muster.model.wire.infra_env import HostStaticNetworkConfig
+from muster.model.wire.reports import StepReply
 from muster.service.engine import Engine
 from muster.service.news import Newsroom
 from muster.service.offers import Offers
@@ -25,6 +26,7 @@ from muster.service.realm import Draft, Realm
 from muster.service.refusals import NotFound, Unavailable
 from muster.service.release_driver import ReleaseDriver
 from muster.service.state import InfraEnv, Kind
+from muster.service.steps.sent import Sent, note_reply
 from muster.service.store.port import Change, ConflictError, Store, StoreError
 
 if TYPE_CHECKING:
@@ -134,6 +136,10 @@ class Service:
         self.engine, self.store, self.around = engine, store, around
         self.news = Newsroom()
         self.preparer = Preparer(self)
+        self.sent: dict[str, Sent] = {}
+        """What each host was told to do. Not worth a write: after a start it is told again."""
+        self.images: dict[tuple[str, str], tuple[str, ...]] = {}
+        """What hosts need of each release that was asked for."""
         self.requests: Counter[tuple[str, int]] = Counter()
         """How often each operation was answered with each status."""
         self._committer = committer
@@ -146,6 +152,12 @@ class Service:
     def now(self) -> datetime:
         """The time, as far as the service is concerned."""
         return self.around.clock()
+
+    def note_answered(self, host: str, answer: StepReply) -> None:
+        """A host is done with a step."""
+        sent = self.sent.get(host)
+        if sent is not None:
+            self.sent[host] = note_reply(sent, answer, self.now())
 
     def new_id(self) -> str:
         """A name that nothing has yet."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +36,7 @@ def load_key_file(path: Path) -> bytes | None:
     """What a key file holds, or None when there is none. One that everybody can read is not a secret."""
     try:
         with path.open("rb") as file:
-            mode = stat.S_IMODE(path.stat().st_mode)
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             data = file.read()
     except FileNotFoundError:
         return None

@@ -7,6 +7,7 @@ Whoever trusts the authority need not be told again when the names change: only 
 from __future__ import annotations
 
 import hashlib
+import re
 import ssl
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -42,6 +43,8 @@ SERVER_FILE: Final = "server.pem"
 """Key and certificates of the server in one file: they are replaced together or not at all."""
 ONE_YEAR: Final = timedelta(days=365)
 RENEW_BEFORE: Final = timedelta(days=30)
+_LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_NAME: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 SKEW: Final = timedelta(days=1)
 """Certificates are good from a little before now: the clocks of hosts differ before they are set."""
 
@@ -67,6 +70,7 @@ class Moment:
 
 def make_identity(folder: Path, names: Sequence[str], moment: Moment) -> Identity:
     """The identity of a service; certificates are made when there is none for these names, or it is old."""
+    _check_names(names)
     authority = _load_authority(folder, moment)
     path = folder / SERVER_FILE
     found = _find_certificate(path, authority, names, moment.now)
@@ -159,11 +163,25 @@ def _renew(path: Path, authority: Authority, names: Sequence[str], moment: Momen
     return made
 
 
-def _plain(name: str) -> str:
+def _check_names(names: Sequence[str]) -> None:
+    wrong = [name for name in names if not _is_address(name) and not _NAME.fullmatch(name)]
+    if wrong or not names:
+        raise UserError(
+            f"{wrong[0]!r} is not a name that a server can have" if wrong else "the server has no name",
+            hint="give the host names and addresses that callers use for it, such as muster.example.com",
+        )
+
+
+def _is_address(name: str) -> bool:
     try:
-        return str(ip_address(name))
+        ip_address(name)
     except ValueError:
-        return name.lower()
+        return False
+    return True
+
+
+def _plain(name: str) -> str:
+    return str(ip_address(name)) if _is_address(name) else name.lower()
 
 
 def _text(name: x509.GeneralName) -> str:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import random
 import re
 import ssl
 import time
@@ -200,6 +202,20 @@ def test_a_connection_is_used_again_after_waiting(served: Served) -> None:
                 answer += connection.recv(5000)
             assert answer.startswith(b"HTTP/1.1 200 ")
             time.sleep(0.4)
+
+
+def test_garbage_does_not_bring_it_down(served: Served) -> None:
+    chance = random.Random(7)
+    starts = (
+        b"",
+        b"GET ",
+        f"POST {ECHO} HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n".encode(),
+        b"\r\n\r\n",
+    )
+    for _ in range(150):
+        with contextlib.suppress(OSError), served.connect() as connection:
+            connection.sendall(chance.choice(starts) + chance.randbytes(chance.randrange(400)))
+    assert served.ask("GET", ECHO).status == 200
 
 
 def test_old_tls_and_strangers_are_refused(served: Served) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from muster.service.api.table import ROUTES
 from muster.service.api.table.ours import OURS
+from muster.service.api.table.render import render_table
 from muster.service.api.table.route import ANYONE, PREFIX, Route
 from muster.service.auth.personas import Persona
 
@@ -50,3 +51,14 @@ def test_watchers_and_images_only_read() -> None:
     for route in ROUTES:
         if route.who & {Persona.WATCHER, Persona.IMAGE}:
             assert route.method == "GET"
+
+
+def test_the_table_in_the_docs_shows_every_operation() -> None:
+    lines = render_table(ROUTES).splitlines()
+    assert len(lines) == len(ROUTES) + 2
+    assert len({line.count("|") for line in lines}) == 1
+    row = next(line for line in lines if f"`GET {PREFIX}/v2/clusters`" in line)
+    assert row.endswith("| yes |  | yes |  | 200 |")
+    assert next(line for line in lines if "`GET /health`" in line).endswith(
+        "| anyone | anyone | anyone | anyone | 200 |"
+    )

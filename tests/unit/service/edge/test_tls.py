@@ -92,6 +92,15 @@ def test_the_fingerprint_is_what_browsers_show(tmp_path: Path) -> None:
     assert all(len(part) == 2 and part == part.upper() for part in parts)
 
 
+@pytest.mark.parametrize(
+    "names", [(), ("",), ("a b",), ("münchen.example",), ("a/b",), ("x" * 64,), ("ok", "-x")]
+)
+def test_names_that_no_server_can_have(tmp_path: Path, names: tuple[str, ...]) -> None:
+    with pytest.raises(UserError, match="name"):
+        make(tmp_path, names)
+    assert not list(tmp_path.iterdir())
+
+
 def test_context(tmp_path: Path) -> None:
     context = make_context(make(tmp_path).path)
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2

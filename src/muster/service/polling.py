@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A host asks what to do: what that tells of the host, and what it is told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from muster.errors import MusterError
+from muster.frozen import dataclass
+from muster.model.wire.steps import Steps
+from muster.service.preparing import order_of
+from muster.service.realm import Draft
+from muster.service.refusals import NotFound
+from muster.service.state import Host
+from muster.service.states.host import heard_again
+from muster.service.steps.plan import next_steps
+from muster.service.steps.scene import Means, ReleaseImages, Scene
+from muster.service.steps.sent import Sent
+
+if TYPE_CHECKING:
+    from muster.service.service import Service
+
+_COARSE_S: Final = 10
+"""Clocks that differ by less are the same: only more is worth a note."""
+
+
+async def note_poll(service: Service, host: Host, timestamp: int, *, enrolled: bool) -> None:
+    """What the question itself tells: the host is there, its clock says so much, it has a token of its own."""
+    now = service.now()
+    service.engine.heard[host.id] = now
+    offset = _offset(host, timestamp, now)
+    if not host.silent and offset == host.clock_offset_s and (host.enrolled or not enrolled):
+        return
+
+    def decision(draft: Draft) -> None:
+        present = draft.hosts[host.id]
+        draft.change(present, clock_offset_s=offset, enrolled=present.enrolled or enrolled)
+        if present.silent:
+            heard_again(draft, draft.hosts[host.id])
+
+    await service.change(lambda: service.engine.realm_of("host", host.id), decision)
+
+
+def _offset(host: Host, timestamp: int, now: datetime) -> int | None:
+    """How far a host's clock is ahead of ours, as long as it is about the same the same value."""
+    if not timestamp:
+        return host.clock_offset_s
+    try:
+        ahead = (datetime.fromtimestamp(timestamp, UTC) - now).total_seconds()
+    except (OverflowError, ValueError, OSError):
+        return host.clock_offset_s
+    if host.clock_offset_s is not None and abs(ahead - host.clock_offset_s) < _COARSE_S:
+        return host.clock_offset_s
+    return round(ahead / _COARSE_S) * _COARSE_S
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a host is to do, not handed out yet."""
+
+    service: Service
+    host: Host
+    steps: Steps
+    sent: Sent
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether a host that is ready to wait should get it now."""
+        return bool(self.steps.instructions) or self.steps.post_step_action == "exit"
+
+    async def hand_out(self) -> None:
+        """Remember what is handed out; what tells a host to install is durable before that."""
+        service, host = self.service, self.host
+        install = next((step for step in self.steps.instructions or () if step.step_type == "install"), None)
+        if install is not None and host.install_step != install.step_id:
+            await service.change(
+                lambda: service.engine.realm_of("host", host.id),
+                lambda draft: draft.change(draft.hosts[host.id], install_step=install.step_id),
+            )
+        else:
+            await service.settle(host.cluster_id or host.infra_env_id)
+        service.sent[host.id] = self.sent
+
+
+def plan_next(service: Service, host: Host, *, waits: bool = False) -> Found:
+    """What a host is to do now."""
+    sent = service.sent.get(host.id) or Sent()
+    plan = next_steps(_scene(service, host, waits=waits), sent)
+    return Found(service, host, plan.steps, plan.sent)
+
+
+def _scene(service: Service, host: Host, *, waits: bool) -> Scene:
+    engine = service.engine
+    try:
+        infra_env = engine.infra_env(host.infra_env_id)
+    except NotFound:
+        infra_env = None
+    return Scene(
+        engine.realm_of("host", host.id), host, infra_env, service.now(), _means(service, host), waits
+    )
+
+
+def _means(service: Service, host: Host) -> Means:
+    return Means(
+        chance=lambda: service.around.chance(4).hex(),
+        images=_images(service, host),
+        open_secret=service.around.vault.open,
+    )
+
+
+def _images(service: Service, host: Host) -> ReleaseImages | None:
+    """The images that a host has to be able to get; looked up once for each version."""
+    if host.cluster_id is None:
+        return None
+    cluster = service.engine.cluster(host.cluster_id)
+    key = (cluster.openshift_version, cluster.cpu_architecture)
+    if key not in service.images:
+        try:
+            found = service.around.driver.images(order_of(service, cluster.id, with_secrets=False))
+        except MusterError:
+            found = ()
+        service.images[key] = found
+    found = service.images[key]
+    return ReleaseImages(found[0], found[0], found[0]) if found else None
