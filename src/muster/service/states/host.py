@@ -35,6 +35,8 @@ _SEVERITIES: Final[dict[str, Severity]] = {
     "installing-pending-user-action": "warning",
     "unbinding-pending-user-action": "warning",
 }
+_PREPARE: Final = frozenset({"sufficient-installation-disk-speed", "container-images-available"})
+_OPEN: Final = frozenset({"failure", "error", "pending"})
 _RUNNING: Final = frozenset(RUNNING.split())
 ACCEPTING: Final = frozenset({"insufficient", "ready", "pending-for-input", "adding-hosts"})
 """States of clusters that take in new hosts."""
@@ -95,7 +97,7 @@ def _words(see: HostSight, row: Row) -> Words:
     host, waiting = see.host, see.host.waiting
     words = host_words(host, see.cluster)
     if "{missing}" in row.reason:
-        words["missing"] = missing(host.verdicts, see.fitness.failing)
+        words["missing"] = missing(host.verdicts, _failing(see))
     if "{silence}" in row.reason:
         patience = BOOTSTRAP_SILENCE if host.bootstrap else SILENCE
         words["silence"] = int(patience.total_seconds() // 60)
@@ -103,6 +105,13 @@ def _words(see: HostSight, row: Row) -> Words:
         words["span"] = span(waiting.until - waiting.since)
     words.update(told=see.told or "no reason was given", reported=see.stage)
     return words
+
+
+def _failing(see: HostSight) -> tuple[str, ...]:
+    """What stands in the way; while a host is prepared, that is what it is prepared for."""
+    if see.host.status != "preparing-for-installation":
+        return see.fitness.failing
+    return tuple(each.id for each in see.host.verdicts if each.id in _PREPARE and each.status in _OPEN)
 
 
 def _need(draft: Draft, trigger: Trigger, see: HostSight, verb: str, hint: str) -> Host:
