@@ -213,7 +213,7 @@ def _tell(running: Running, *, as_json: bool) -> None:
             "mediaUrl": running.media_url,
             "code": code,
             "fingerprint": running.identity.fingerprint,
-            "certificate": str(running.identity.path.parent / "ca.pem"),
+            "certificate": str(running.identity.path.parent / "authority.pem"),
         }
         click.echo(json.dumps(body))
         return

@@ -174,6 +174,7 @@ class Running:
                 port = self._sockets.api.getsockname()[1]
                 await stack.enter_async_context(_serve(make_redirect(port), self._sockets.redirect))
             await stack.enter_async_context(_serve(self.app, self._sockets.api, self.identity))
+            stack.callback(self.service.news.close)
             yield
 
 
@@ -202,6 +203,7 @@ async def _serve(app: Any, listening: socket.socket, identity: Identity | None =
         lifespan="off",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=int(_DRAIN_S),
         backlog=2048,
         ssl_context_factory=None if identity is None else lambda *_: make_context(identity.path),

@@ -35,6 +35,8 @@ class Newsroom:
         self._kept: deque[News] = deque(maxlen=_KEPT)
         self._followers: set[asyncio.Queue[News | None]] = set()
         self._waiting: dict[str, set[asyncio.Event]] = {}
+        self.is_closed = False
+        """Whether the service ends: nobody waits any more."""
 
     def publish(self, changes: Iterable[Change]) -> None:
         """What was committed."""
@@ -61,7 +63,7 @@ class Newsroom:
                     queue.put_nowait(news)
         self._followers.add(queue)
         try:
-            while True:
+            while not self.is_closed or not queue.empty():
                 yield await queue.get()
                 if queue not in self._followers and queue.empty():
                     self._followers.add(queue)
@@ -95,6 +97,13 @@ class Newsroom:
         for host in hosts:
             for bell in self._waiting.get(host, ()):
                 bell.set()
+
+    def close(self) -> None:
+        """The service ends: call all, so that they come again when it is back."""
+        self.is_closed = True
+        self.call(list(self._waiting))
+        for queue in self._followers:
+            queue.put_nowait(None)
 
     @property
     def waiting(self) -> int:

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from muster.service.derive.names import effective_name
 from muster.service.derive.run import derive
 from muster.service.realm import Draft, Key
 from muster.service.state import Cluster, Host, Kind, Verdict
@@ -127,7 +128,7 @@ def _judge_host(draft: Draft, host: Host, ids: frozenset[str]) -> None:
     if verdicts == host.verdicts:
         return
     draft.change(host, verdicts=verdicts)
-    _tell_turns(draft, host, f"Host {host.requested_hostname or host.id}", verdicts)
+    _tell_turns(draft, host, f"Host {effective_name(host)}", verdicts)
 
 
 def _judge_cluster(draft: Draft, ids: frozenset[str]) -> None:

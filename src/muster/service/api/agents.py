@@ -87,7 +87,10 @@ async def next_steps(call: Call) -> Reply:
     patience = _patience(call)
     found = plan_next(service, engine.host(id), waits=patience > 0)
     end = asyncio.get_running_loop().time() + patience
-    while not found.is_worth_it and (left := end - asyncio.get_running_loop().time()) > 0:
+    while not found.is_worth_it and not service.news.is_closed:
+        left = end - asyncio.get_running_loop().time()
+        if left <= 0:
+            break
         await service.news.wait(id, left)
         engine.heard[id] = service.now()
         found = plan_next(service, engine.host(id, infra_env_id), waits=True)

@@ -144,6 +144,8 @@ async def _stream(call: Call, after: int | None, realm: str | None) -> AsyncIter
             if not done:
                 yield b": still here\n\n"
                 continue
+            if call.service.news.is_closed:
+                return
             each = pending.result()
             pending = asyncio.ensure_future(anext(news))
             if each is None:

@@ -14,7 +14,7 @@ from muster.service.replies.connectivity import take_connectivity
 from muster.service.replies.inventory import take_inventory
 from muster.service.state import Host
 
-FailInstall: TypeAlias = Callable[[Draft, Host, str], None]
+FailInstall: TypeAlias = Callable[[Draft, Host, str], object]
 """What becomes of a host whose installation could not be started, and why it could not."""
 _Take: TypeAlias = Callable[[Draft, Host, StepReply], None]
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import select
 import threading
 import time
@@ -72,20 +73,23 @@ class Address:
     def explain(self, error: psycopg.Error) -> str:
         """The first line of what PostgreSQL says, without the password."""
         text = str(error).strip().split("\n", 1)[0] or type(error).__name__
-        password = self.parameters.get("password")
-        return text.replace(str(password), MASK) if password else text
+        password = str(self.parameters.get("password", ""))
+        return text.replace(password, MASK) if len(password) > 3 else text
 
 
 def parse_address(url: str) -> Address:
     """A database from its URL."""
+    unreadable = UserError(  # Nothing of it is shown: any part may be one of the password.
+        "the URL of the database cannot be read",
+        hint="write postgresql://USER:PASSWORD@HOST:PORT/DATABASE; "
+        "characters with a meaning in URLs as %XX (@ is %40, : is %3A, / is %2F)",
+    )
     try:
         given = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:  # What it says may be a part of the password.
-        raise UserError(
-            "the URL of the database cannot be read",
-            hint="write postgresql://USER:PASSWORD@HOST:PORT/DATABASE; "
-            "characters with a meaning in URLs as %XX (@ is %40, : is %3A, / is %2F)",
-        ) from None
+    except psycopg.ProgrammingError:
+        raise unreadable from None
+    if "@" in str(given.get("host")) or not re.fullmatch("[0-9,]*", str(given.get("port", ""))):
+        raise unreadable
     return Address({**_DEFAULTS, **given})
 
 
@@ -171,15 +175,9 @@ def explain(address: Address, error: psycopg.Error, *, lost: bool) -> StoreError
 
 
 def _has_ended(connection: Connection) -> bool:
-    """Whether the server closed a connection on which nobody waits for anything."""
+    """Whether the server has something to say though nobody asked: mostly that it goes away."""
     if connection.closed:
         return True
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
-    if not poll.poll(0):
-        return False
-    try:
-        connection.pgconn.consume_input()
-    except psycopg.Error:
-        return True
-    return connection.closed
+    return bool(poll.poll(0))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID, uuid4
 
-from muster.errors import UserError
+from muster.errors import MusterError, UserError
 from muster.service.realm import Realm
 from muster.service.store.batch import Batch, gather
 from muster.service.store.link import Address, Connection, Link, parse_address
@@ -48,8 +48,12 @@ class PostgresStore:
         self._writer, self._reader = Link(self._address), Link(self._address)
         self._listener: Listener | None = None
         self._id = uuid4()
-        with self._writer.use() as connection:
-            self._migrate(connection, steps)
+        try:
+            with self._writer.use() as connection:
+                self._migrate(connection, steps)
+        except MusterError:
+            self.close()
+            raise
 
     def _migrate(self, connection: Connection, steps: tuple[str, ...]) -> None:
         encoding = connection.info.parameter_status("server_encoding")

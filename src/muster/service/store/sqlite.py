@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +38,8 @@ _HINTS: Final = {
     sqlite3.SQLITE_CORRUPT: "restore it from a copy",
     sqlite3.SQLITE_READONLY: "check the owner and mode of that file and its directory",
 }
+_WAL_BYTES: Final = 64 << 20
+"""What is left of the journal after it was large."""
 _EVENTS: Final = "SELECT sequence, realm, version, body FROM events"
 
 
@@ -55,6 +57,7 @@ class SqliteStore:
             with self._trouble():
                 self._writer.execute("PRAGMA journal_mode=WAL")
                 self._writer.execute("PRAGMA synchronous=FULL")
+                self._writer.execute(f"PRAGMA journal_size_limit={_WAL_BYTES}")
                 self._migrate(steps)
             self._reader = self._connect()
         except MusterError:
@@ -95,9 +98,12 @@ class SqliteStore:
             try:
                 yield db
                 db.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
+                if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+                    with suppress(sqlite3.Error):  # What did not fit shall not fill the disk any longer.
+                        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 raise
 
     def _select(self, query: str, *values: Any) -> list[Any]:

@@ -57,7 +57,7 @@ def test_parameters() -> None:
     found = {each["name"]: each for each in named("v2ListEvents")["parameters"]}
     assert found["host_ids"]["schema"] == {"type": "array", "items": {"type": "string", "format": "uuid"}}
     assert (found["host_ids"]["style"], found["host_ids"]["explode"]) == ("form", False)
-    assert found["limit"]["schema"] == {"type": "integer", "minimum": 0}
+    assert found["offset"]["schema"] == {"type": "integer", "minimum": 0}
     needed = [each["name"] for each in named("V2DownloadClusterFiles")["parameters"] if each.get("required")]
     assert needed == ["cluster_id", "file_name"]
     in_path = named("v2GetHost")["parameters"][0]

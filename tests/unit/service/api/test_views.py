@@ -8,13 +8,11 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
-import pytest
 
 from muster.model.wire.cluster import ClusterNetwork, MachineNetwork, ServiceNetwork
-from muster.model.wire.enums import HostStage
 from muster.model.wire.host import HostProgressInfo
 from muster.model.wire.infra_env import HostStaticNetworkConfig, KernelArgument
-from muster.model.wire.inventory import Interface, Inventory
+from muster.model.wire.inventory import Inventory
 from muster.model.wire.reports import (
     ContainerImageAvailability,
     DiskSpeed,
@@ -26,7 +24,6 @@ from muster.service.api.views.clusters import show_cluster
 from muster.service.api.views.files import show_credentials, show_event, show_ignored, show_manifests
 from muster.service.api.views.hosts import show_host
 from muster.service.api.views.infra_envs import show_infra_env
-from muster.service.api.views.stages import BOOTSTRAP, BY_ROLE, SINGLE_NODE, stages_of
 from muster.service.api.views.text import show_verdicts
 from muster.service.realm import Event
 from muster.service.state import Cluster, Host, InfraEnv, Verdict
@@ -144,18 +141,13 @@ def test_what_a_cluster_shows_of_its_hosts() -> None:
 
 
 def test_addresses_that_collide_are_shown_with_their_macs() -> None:
-    def inventory(mac: str) -> Inventory:
-        return Inventory(
-            interfaces=(Interface(mac_address=mac, ipv4_addresses=("192.0.2.5/24", "192.0.2.6/24")),)
-        )
-
     hosts = [
-        make_host("a", inventory=inventory("52:54:00:00:00:01"), collisions=("192.0.2.5",)),
-        make_host("b", inventory=inventory("52:54:00:00:00:02"), collisions=("192.0.2.5",)),
+        make_host("a", collisions=("192.0.2.5 52:54:00:00:00:01 52:54:00:00:00:02",)),
+        make_host("b", collisions=("192.0.2.5 52:54:00:00:00:02 52:54:00:00:00:03",)),
         make_host("d"),
     ]
-    shown = show_cluster(make_cluster(), hosts)
-    assert json.loads(shown.ip_collisions or "") == {"192.0.2.5": ["52:54:00:00:00:01", "52:54:00:00:00:02"]}
+    shown = json.loads(show_cluster(make_cluster(), hosts).ip_collisions or "")
+    assert shown == {"192.0.2.5": [f"52:54:00:00:00:0{last}" for last in (1, 2, 3)]}
 
 
 def test_older_names_follow_from_newer_ones() -> None:
@@ -181,25 +173,12 @@ def test_a_cluster_shows_its_hosts_and_when_they_were_heard() -> None:
     assert [(each.id, each.checked_in_at) for each in shown.hosts or ()] == [("a", NOW), ("b", None)]
 
 
-@pytest.mark.parametrize(
-    ("host", "count", "wanted"),
-    [
-        ({"role": "master"}, 3, BY_ROLE["master"]),
-        ({"role": "master", "bootstrap": True}, 3, BOOTSTRAP),
-        ({"suggested_role": "worker"}, 3, BY_ROLE["worker"]),
-        ({}, 3, ()),
-        ({"role": "master", "bootstrap": True}, 1, SINGLE_NODE),
-        ({"role": "worker"}, 1, BY_ROLE["worker"]),
-    ],
-)
-def test_stages_follow_from_the_role(host: dict[str, Any], count: int, wanted: tuple[HostStage, ...]) -> None:
-    assert stages_of(make_host(**host), make_cluster(control_plane_count=count)) == wanted
-    assert stages_of(make_host(**host), None) == ()
-
-
-def test_a_host_that_joins_later_ends_with_its_reboot() -> None:
-    host = make_host(role="worker", kind="AddToExistingClusterHost")
-    assert stages_of(host, make_cluster())[-2:] == ("Rebooting", "Done")
+def test_stages_are_shown_once_the_role_is_known() -> None:
+    cluster = make_cluster()
+    assert show_host(make_host(), cluster).progress_stages is None
+    assert show_host(make_host(role="master"), None).progress_stages is None
+    for host in (make_host(role="master"), make_host(suggested_role="master")):
+        assert (show_host(host, cluster).progress_stages or ())[-3:] == ("Configuring", "Joined", "Done")
 
 
 def make_infra_env(**values: Any) -> InfraEnv:

@@ -233,7 +233,7 @@ CATALOGUE_SHAPES: Final[Mapping[str, Shape]] = {
             may("host_id", UUID, "Older way to name one of host_ids."),
             may("host_ids", tuple[UUID, ...]),
             may("infra_env_id", UUID),
-            may("limit", Natural, "At most so many."),
+            may("limit", Annotated[int, Meta(ge=-1)], "At most so many; -1: all."),
             may("offset", Natural, "Without the first so many."),
             may("order", Literal["ascending", "descending"], "By time; `ascending` if it is not given."),
             may("severities", tuple[Severity, ...]),

@@ -83,15 +83,13 @@ def _by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _collisions(hosts: Iterable[Host]) -> dict[str, list[str]]:
-    """Addresses that several machines answer for, with the MACs that are ours."""
-    wanted = {address for host in hosts for address in host.collisions}
-    found: dict[str, set[str]] = {address: set() for address in sorted(wanted)}
-    for host in hosts if wanted else ():
-        for nic in host.inventory.interfaces or () if host.inventory is not None else ():
-            for address in (*(nic.ipv4_addresses or ()), *(nic.ipv6_addresses or ())):
-                if (name := address.partition("/")[0]) in found and nic.mac_address:
-                    found[name].add(nic.mac_address)
-    return {address: sorted(macs) for address, macs in found.items()}
+    """Addresses that several machines answer for, with their MACs."""
+    found: dict[str, set[str]] = {}
+    for host in hosts:
+        for each in host.collisions:
+            address, *macs = each.split()
+            found.setdefault(address, set()).update(macs)
+    return {address: sorted(found[address]) for address in sorted(found)}
 
 
 def _bundles(operators: Iterable[MonitoredOperator]) -> tuple[BundleCreateParams, ...] | None:

@@ -10,9 +10,9 @@ from muster.model.wire.host import Host as WireHost
 from muster.model.wire.host import HostRegistrationResponse, NextStepRunnerCommand
 from muster.model.wire.reports import DiskInfo, DomainResolutionResponse
 from muster.model.wire.steps import NextStepCmdRequest
-from muster.service.api.views.stages import stages_of
 from muster.service.api.views.text import PREFIX, copier, json_or_none, json_text, show_verdicts
 from muster.service.state import Cluster, Host
+from muster.service.states.stages import stages_of
 from muster.service.validations.registry import HOST
 
 _REWORDED: Final = (
@@ -35,9 +35,9 @@ def show_host(
     return WireHost(
         href=f"{PREFIX}/infra-envs/{host.infra_env_id}/hosts/{host.id}",
         status_info=host.status_info,
-        progress_stages=stages_of(host, cluster) or None,
         connectivity=None if connectivity is None else connectivity.decode("utf-8", "replace"),
         inventory=json_text(host.inventory) if inventory and host.inventory is not None else None,
+        **_stages(host, cluster),
         **_heard(host, heard_at),
         **_reports(host),
         **_copy(host),
@@ -52,6 +52,13 @@ def show_registration(host: WireHost, agent_version: str, retry_seconds: int) ->
     command = NextStepRunnerCommand(command="", args=(json_text(request),), retry_seconds=retry_seconds)
     values = {name: getattr(host, name) for name in host.__struct_fields__}
     return HostRegistrationResponse(**values, next_step_runner_command=command)
+
+
+def _stages(host: Host, cluster: Cluster | None) -> dict[str, Any]:
+    """The stages ahead of it, once it is known what it is going to be."""
+    if cluster is None or host.role == host.suggested_role == "auto-assign":
+        return {}
+    return {"progress_stages": stages_of(host, cluster)}
 
 
 def _heard(host: Host, heard_at: datetime | None) -> dict[str, Any]:

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole service over TLS in this process, with a release that can be installed, for tests to talk to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from muster.lab.sim.machines import Machine, load_machine, number_machine
+from muster.lab.sim.over_http import Drive, Pace, Target, make_context, open_drive
+from muster.lab.sim.world import Surroundings, World
+from muster.release.build.recipe import find_home
+from muster.release.look import choose_release, load_release
+from muster.release.model import Release
+from muster.release.store.store import create_store
+from muster.service.auth.personas import Grant, Persona, Scope
+from muster.service.hosting import Running, Settings, Sockets
+from muster.serving.listen import open_socket, parse_endpoint
+from tests.releases import make_whole, put_whole
+
+MACHINES = Path(__file__).parents[2] / "machines"
+API = "/api/assisted-install/v2"
+PULL_SECRET = json.dumps({"auths": {"registry.example.com": {"auth": "dXNlcjpzZWNyZXQ="}}})
+SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA me@example.com"
+QUICK = Pace(work=0.001, waits=0.02)
+
+
+@dataclass
+class Answer:
+    """What the service said."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Whole:
+    """A service that runs, and one who is logged in."""
+
+    running: Running
+    session: aiohttp.ClientSession
+    token: str
+    version: str
+
+    async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        """One request, by the person who is logged in unless other headers say who it is."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if not {"Authorization", "X-Secret-Key"} & named.keys():
+            named["Authorization"] = f"Bearer {self.token}"
+        data = None if body is None else json.dumps(body)
+        url = self.running.url + (path if path.startswith(("/api", "/byapikey")) else API + path)
+        async with self.session.request(method, url, data=data, headers=named) as got:
+            return Answer(got.status, dict(got.headers), await got.read())
+
+    async def make_cluster(self, **values: Any) -> dict[str, Any]:
+        """A cluster, and an infra-env of it."""
+        params = {
+            "name": "alpha",
+            "openshift_version": self.version,
+            "pull_secret": PULL_SECRET,
+            "base_dns_domain": "example.com",
+            "ssh_public_key": SSH_KEY,
+            "api_vips": [{"ip": "192.0.2.200"}],
+            "ingress_vips": [{"ip": "192.0.2.201"}],
+            **values,
+        }
+        got = await self.ask("POST", "/clusters", params)
+        assert got.status == 201, got.body
+        cluster: dict[str, Any] = got.json
+        given = {"name": f"{cluster['name']}-env", "pull_secret": PULL_SECRET, "cluster_id": cluster["id"]}
+        made = await self.ask("POST", "/infra-envs", given)
+        assert made.status == 201, made.body
+        return {**cluster, "infra_env_id": made.json["id"]}
+
+    def agent_token(self, infra_env_id: str) -> str:
+        return self.running.tokens.issue(Grant(Persona.AGENT, Scope(infra_env_id), time.time() + 3600))
+
+    @asynccontextmanager
+    async def hosts(
+        self, infra_env_id: str, machines: list[Machine], *, pace: Pace = QUICK, **around: Any
+    ) -> AsyncIterator[Drive]:
+        """Modelled hosts that run against the service until the body ends."""
+        target = Target(
+            url=self.running.url,
+            infra_env_id=infra_env_id,
+            token=self.agent_token(infra_env_id),
+            insecure=True,
+            wait_s=around.pop("wait_s", 20),
+        )
+        world = World(Surroundings(start=time.time(), **around), machines)
+        async with open_drive(target, world, machines, 1, pace) as drive:
+            task = asyncio.ensure_future(drive.run())
+            try:
+                yield drive
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def cluster(self, id: str) -> dict[str, Any]:
+        got = await self.ask("GET", f"/clusters/{id}")
+        assert got.status == 200, got.body
+        found: dict[str, Any] = got.json
+        return found
+
+    async def until(self, id: str, is_so: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The cluster as soon as something is so; what never comes ends by the patience of the test."""
+        while True:
+            cluster = await self.cluster(id)
+            if is_so(cluster):
+                return cluster
+            await asyncio.sleep(0.05)
+
+
+def machines(count: int, kind: str = "kvm-libvirt") -> list[Machine]:
+    """Hosts of one kind, all in the same network."""
+    return [number_machine(load_machine(MACHINES / f"{kind}.json"), number) for number in range(count)]
+
+
+def small_release(folder: Path) -> Release:
+    """A release of the real recipe, whose programs are a few bytes."""
+    store = create_store(folder / "store")
+    put_whole(store, *make_whole(folder, home=find_home()))
+    return load_release(store, choose_release(store, "", "amd64"))
+
+
+@asynccontextmanager
+async def open_service(folder: Path, **settings: Any) -> AsyncIterator[Whole]:
+    """A service in a folder of its own, or the one that was there before."""
+    parts = folder / "parts"
+    parts.mkdir(exist_ok=True)
+    release = small_release(parts) if not (parts / "store").exists() else _load(parts)
+    with open_socket(parse_endpoint("127.0.0.1:0")) as listening:
+        given = Settings(data=folder / "data", **settings)
+        running = Running(given, Sockets(listening), lambda version, architecture: release)
+        async with running.serve():
+            target = Target(url=running.url, infra_env_id="", insecure=True)
+            connector = aiohttp.TCPConnector(ssl=make_context(target), limit=0)
+            async with aiohttp.ClientSession(connector=connector) as session:
+                token = running.login.make_session(time.time()).token
+                yield Whole(running, session, token, release.version)
+
+
+def _load(parts: Path) -> Release:
+    from muster.release.store.store import open_store
+
+    store = open_store(parts / "store")
+    return load_release(store, choose_release(store, "", "amd64"))
+
+
+def play(scene: Callable[[], Coroutine[Any, Any, None]], patience_s: float = 120.0) -> None:
+    """Run a test's scene, which has to end."""
+
+    async def within() -> None:
+        async with asyncio.timeout(patience_s):
+            await scene()
+
+    asyncio.run(within())
+
+
+Scene = Callable[[Whole], Awaitable[None]]
