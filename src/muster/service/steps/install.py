@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
+from muster.model.wire.enums import HostRole
 from muster.model.wire.infra_env import Proxy
 from muster.model.wire.inventory import Inventory
 from muster.model.wire.steps import InstallCmdRequest, LogsGatherCmdRequest, Step
@@ -42,28 +43,24 @@ def _request(
 ) -> InstallCmdRequest:
     role = "bootstrap" if host.bootstrap else effective_role(host)
     keep = set(host.skip_formatting_disks)
-    return msgspec.convert(
-        {
-            "cluster_id": cluster.id,
-            "infra_env_id": host.infra_env_id,
-            "host_id": host.id,
-            "role": role,
-            "boot_device": host.installation_disk_path,
-            "controller_image": images.controller,
-            "installer_image": images.installer,
-            "mco_image": images.mco or None,
-            "must_gather_image": images.must_gather or None,
-            "coreos_image": images.coreos or None,
-            "openshift_version": cluster.openshift_version or None,
-            "control_plane_count": cluster.control_plane_count,
-            "check_cvo": True,
-            "notify_num_reboots": True,
-            "disks_to_format": [each for each in host.disks_to_be_formatted if each not in keep],
-            "installer_args": as_json(installer_args(host, cluster, infra_env)),
-            "proxy": _proxy(cluster),
-        },
-        InstallCmdRequest,
-        from_attributes=True,
+    return InstallCmdRequest(
+        cluster_id=cluster.id,
+        infra_env_id=host.infra_env_id,
+        host_id=host.id,
+        role=cast("HostRole", role),
+        boot_device=host.installation_disk_path,
+        controller_image=images.controller,
+        installer_image=images.installer,
+        mco_image=images.mco or None,
+        must_gather_image=images.must_gather or None,
+        coreos_image=images.coreos or None,
+        openshift_version=cluster.openshift_version or None,
+        control_plane_count=cluster.control_plane_count,
+        check_cvo=True,
+        notify_num_reboots=True,
+        disks_to_format=tuple(each for each in host.disks_to_be_formatted if each not in keep),
+        installer_args=as_json(installer_args(host, cluster, infra_env)),
+        proxy=_proxy(cluster),
     )
 
 

@@ -27,7 +27,7 @@ def inventory(scene: Scene) -> Args:
 
 
 def needs_disk_speed(host: Host) -> bool:
-    """Whether a disk may be measured, which writes over its beginning: not when something on it is to stay."""
+    """Whether the disk may be measured, which overwrites its beginning: not when something on it stays."""
     boot = host.inventory.boot if host.inventory is not None else None
     is_running_from_disk = boot is not None and boot.device_type == "persistent"
     return (
@@ -78,6 +78,6 @@ def download_boot_artifacts(scene: Scene) -> Args | None:
     return (as_json(request),)
 
 
-def reboot_for_reclaim(scene: Scene) -> Args:
+def reboot_for_reclaim(scene: Scene) -> Args:  # noqa: ARG001
     """Start it."""
     return (as_json(RebootForReclaimRequest(host_fs_mount_dir=_HOST_ROOT)),)

@@ -152,10 +152,10 @@ def api_vip_connectivity_check(scene: Scene) -> Args | None:
 
 
 def _token(scene: Scene) -> str | None:
-    sealed = scene.host.ignition_endpoint_token
-    if not sealed:
+    sealed, open_secret = scene.host.ignition_endpoint_token, scene.means.open_secret
+    if not sealed or open_secret is None:
         return None
-    return scene.means.open_secret(scene.host.id, "ignition_endpoint_token", sealed)
+    return open_secret(scene.host.id, "ignition_endpoint_token", sealed)
 
 
 def _headers(text: str) -> tuple[ApiVipRequestHeader, ...] | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which peers a host is to check now: new ones at once, a few at a time, and all of them again after a while."""
+"""Which peers a host is to check now: new ones at once, a few at a time, and all of them after a while."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ def plan_peers(scene: Scene, sent: Sent) -> tuple[Sent, int]:
     sent = _what_is_new(scene, sent, directory)
     if _NAME in sent.running or not sent.todo:
         return sent, 0
-    chosen = _choose(sent.todo, scene.host.number)
-    todo = sent.todo & ~chosen
-    now = _present(scene, directory, chosen)
-    return replace(sent, todo=todo, checked_at=sent.checked_at if todo else scene.now), now
+    todo, peers = sent.todo, 0
+    while todo and not peers:
+        chosen = _choose(todo, scene.host.number)
+        todo &= ~chosen
+        peers = _present(scene, directory, chosen)
+    return replace(sent, todo=todo, checked_at=sent.checked_at if todo else scene.now), peers
 
 
 def _what_is_new(scene: Scene, sent: Sent, directory: Directory) -> Sent:
@@ -51,7 +53,7 @@ def _what_is_new(scene: Scene, sent: Sent, directory: Directory) -> Sent:
 def _again(scene: Scene, sent: Sent, directory: Directory) -> Sent:
     """Those with which something is wrong are checked again soon, the others after a while."""
     pace, now = PACES[_NAME], scene.now
-    if now >= next_round(sent, len(directory.entries), now):
+    if now >= _next_round(sent, len(directory.entries), now):
         return replace(sent, todo=directory.known & ~(1 << scene.host.number), rechecked_at=now)
     wrong = 0
     if scene.host.peers and _is_over(sent.rechecked_at or sent.checked_at, pace.again, now):
@@ -65,9 +67,18 @@ def _is_over(since: datetime | None, wait: timedelta, now: datetime) -> bool:
     return since is None or since + wait <= now
 
 
-def next_round(sent: Sent, hosts: int, now: datetime) -> datetime:
+def _next_round(sent: Sent, hosts: int, now: datetime) -> datetime:
     """When all peers are checked again: the more there are, the later."""
     return (sent.checked_at or now) + PACES[_NAME].calm + timedelta(seconds=hosts)
+
+
+def next_check(scene: Scene, sent: Sent) -> datetime:
+    """When peers are checked again, if nothing new comes up before."""
+    round_at = _next_round(sent, len(scene.realm.hosts), scene.now)
+    since = sent.rechecked_at or sent.checked_at
+    if not scene.host.peers or since is None:
+        return round_at
+    return min(round_at, since + PACES[_NAME].again)
 
 
 def _choose(todo: int, number: int) -> int:

@@ -5,13 +5,14 @@
     sent = plan.sent                        # kept in memory, for the next time that the host asks
     sent = note_reply(sent, reply, now)     # and after each answer
 
-Nothing is told twice while it runs, and nothing is done again before its time unless what is asked has changed.
+Nothing is told twice while it runs, and nothing is done again before its time, unless what is asked for is
+another by then.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,12 +20,10 @@ from muster.model.wire.steps import Step, Steps
 from muster.service.derive.directory import directory_of
 from muster.service.steps.cadence import deadline_of, repeat_after, seconds_to_next
 from muster.service.steps.install import make_install_step
-from muster.service.steps.peers import next_round, plan_peers, request_for
+from muster.service.steps.peers import next_check, plan_peers, request_for
 from muster.service.steps.scene import Scene
 from muster.service.steps.sent import Plan, Running, Sent, expire
 from muster.service.steps.table import BUILDERS, EXIT, step_types
-
-_FOREVER: Final = 3600
 
 
 def next_steps(scene: Scene, sent: Sent) -> Plan:
@@ -32,7 +31,7 @@ def next_steps(scene: Scene, sent: Sent) -> Plan:
     host, now = scene.host, scene.now
     sent = expire(sent, host, now)
     types = step_types(scene)
-    running = {name: each for name, each in sent.running.items() if name in types}
+    running = dict(sent.running)
     sent = replace(sent, running=running)
     steps: list[Step] = []
     for name in types:
@@ -85,7 +84,8 @@ def _install(scene: Scene, sent: Sent) -> Step | None:
     host, cluster, images = scene.host, scene.cluster, scene.means.images
     if cluster is None or images is None or not host.install_step or "install" in sent.running:
         return None
-    if not host.installation_disk_path:
+    last = sent.done.get("install")
+    if not host.installation_disk_path or (last is not None and scene.now < last.at + deadline_of("install")):
         return None
     return make_install_step(host, cluster, scene.infra_env, images)
 
@@ -102,7 +102,7 @@ def _due(scene: Scene, sent: Sent, types: tuple[str, ...]) -> datetime:
         if last is not None and name not in sent.running:
             moments.append(last.at + repeat_after(name, scene.host, failed=last.failed))
     if "connectivity-check" in types:
-        moments.append(next_round(sent, len(scene.realm.hosts), scene.now))
+        moments.append(next_check(scene, sent))
     return min(moments, default=scene.now.replace(year=9999))
 
 

@@ -43,8 +43,8 @@ class Means:
     agent_image: str = ""
     """The agent that hosts have to run; empty: any."""
     artifacts: BootArtifacts | None = None
-    open_secret: Callable[[str, str, str], str] = lambda subject, field, sealed: sealed
-    service_ips: tuple[str, ...] = ()
+    open_secret: Callable[[str, str, str], str] | None = None
+    """Opens what is sealed: a subject, its field, and the sealed text."""
 
 
 @dataclass(frozen=True)

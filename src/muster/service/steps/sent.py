@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a host was told to do, and when: kept in memory, so that nothing is told twice while it runs.
 
-An agent does not repeat an answer that is the same as its last one, so a step without an answer counts as done
-when its time is over.
+An agent does not repeat an answer that is the same as its last one, so a step without an answer counts as
+done when its time is over. A host that registers again begins with nothing sent.
 """
 
 from __future__ import annotations
