@@ -194,7 +194,8 @@ def progress(draft: Draft, host: Host, stage: str, info: str = "") -> Host:
             stage_timed_out=before.stage_timed_out if same else None,
         )
         percent = host_percent(msgspec.structs.replace(host, progress=new), cluster_of(draft))
-        draft.change(host, progress=msgspec.structs.replace(new, installation_percentage=percent))
+        new = msgspec.structs.replace(new, installation_percentage=percent)
+        draft.change(host, progress=new, waiting=host.waiting if same else None)
     if not same:
         detail = f": {info}" if info else ""
         message = f"Host {name_of(host)}: reached installation stage {stage}{detail}"

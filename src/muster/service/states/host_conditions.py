@@ -123,8 +123,7 @@ def overdue(see: HostSight) -> bool:
     waiting = see.host.waiting
     if waiting is None or waiting.until is None or waiting.until > see.draft.now:
         return False
-    running = see.host.status == "installing-in-progress"
-    return not (running and is_paused(see.host.progress.current_stage, see.cluster))
+    return not is_paused(see.host, see.cluster)
 
 
 @_host

@@ -12,7 +12,7 @@ told by its verdicts, which are found before the next call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -25,6 +25,7 @@ from muster.service.states.cluster_table import BEFORE
 from muster.service.states.fitness import UNASKED, ClusterFitness, HostFitness
 from muster.service.states.host_rows import BEFORE as HOST_BEFORE
 from muster.service.states.host_rows import POOL, PREPARING
+from muster.service.states.sight import cluster_of
 from muster.service.states.stages import is_paused
 from muster.service.states.tally import phase_of, tally_of
 from muster.service.states.waits import waits
@@ -36,8 +37,6 @@ _BEFORE: Final = frozenset(BEFORE.split())
 _JUDGED: Final = frozenset(f"{HOST_BEFORE} {PREPARING} {POOL}".split())
 """States of hosts that depend on how fit they are."""
 _ROUNDS: Final = 16
-_PAUSE: Final = timedelta(minutes=10)
-"""How long until a clock that stands still is looked at again."""
 
 
 def react_states(
@@ -87,16 +86,11 @@ def time_passed(
     if after is None or after.until is None or after.until > draft.now:
         return
     subject = draft.hosts[id] if kind == "host" else draft.cluster
-    if isinstance(subject, Host) and is_paused(subject.progress.current_stage, _cluster_of(draft)):
-        _extend(draft, subject, draft.now + _PAUSE)
-        return
+    if isinstance(subject, Host) and is_paused(subject, cluster_of(draft)):
+        return  # its clock goes on, with another deadline, when nobody is waited for any more
     _extend(draft, subject, _next_reminder(subject, after, draft.now))
     if told == sum(1 for each in draft.events if each.name):
         _remind(draft, subject, after)
-
-
-def _cluster_of(draft: Draft) -> Cluster | None:
-    return None if draft.is_pool else draft.cluster
 
 
 def _waiting(draft: Draft, kind: Kind, id: str) -> Waiting | None:

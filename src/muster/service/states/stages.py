@@ -100,11 +100,11 @@ def host_timeout(stage: str, cluster: Cluster | None) -> timedelta:
     return timedelta(minutes=minutes)
 
 
-def is_paused(stage: str | None, cluster: Cluster | None) -> bool:
-    """Whether a stage's clock stands still, because another host waits for somebody."""
+def is_paused(host: Host, cluster: Cluster | None) -> bool:
+    """Whether the clock of a host's stage stands still, because another host waits for somebody."""
     if cluster is None or cluster.status != "installing-pending-user-action":
         return False
-    return stage in _timeouts()["paused"]["stages"]
+    return host.status == "installing-in-progress" and pauses(host.progress.current_stage)
 
 
 def pauses(stage: str | None) -> bool:

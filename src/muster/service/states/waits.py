@@ -48,6 +48,8 @@ def waits() -> dict[str, dict[str, Wait]]:
     }
 
 
+_RUNNING: Final = frozenset({"installing", "installing-pending-user-action", "finalizing"})
+"""Nobody is reminded of these: they end."""
 _LOGS: Final = frozenset({"completed", "timeout"})
 
 
@@ -96,12 +98,12 @@ def cluster_waiting(cluster: Cluster) -> Waiting | None:
         reason=wait.reason.format_map(words),
         action=wait.action.format_map(words),
     )
-    return _keep_extension(cluster.waiting, fresh)
+    return fresh if kind in _RUNNING else _keep_extension(cluster.waiting, fresh)
 
 
 def _cluster_deadline(cluster: Cluster, kind: str, until: datetime) -> datetime:
     """The first of all deadlines that a cluster has at the same time."""
-    if kind not in ("installing", "installing-pending-user-action", "finalizing"):
+    if kind not in _RUNNING:
         return until
     deadlines = [(cluster.install_started_at or cluster.status_updated_at) + INSTALLATION]
     if kind == "finalizing":
