@@ -54,7 +54,9 @@ def fire(draft: Draft, trigger: Trigger, fitness: ClusterFitness = _UNASKED, tol
 
 def _take(see: ClusterSight, row: Row) -> None:
     draft, cluster = see.draft, see.cluster
-    text = row.reason.format_map(_words(see, row)) if row.reason else cluster.status_info
+    text = row.reason or cluster.status_info
+    if "{" in row.reason:
+        text = row.reason.format_map(_words(see, row))
     for name in row.also.split():
         EFFECTS[name](see, text)
     if row.to and row.to != cluster.status:
@@ -116,8 +118,8 @@ def _words(see: ClusterSight, row: Row) -> Words:
 def _settle(draft: Draft) -> None:
     """Note how far the cluster is, and what it waits for now."""
     cluster = draft.cluster
-    draft.change(cluster, progress=cluster_percentages(cluster, tally_of(draft)))
-    draft.change(draft.cluster, waiting=cluster_waiting(draft.cluster))
+    progress = cluster_percentages(cluster, tally_of(draft))
+    draft.change(cluster, progress=progress, waiting=cluster_waiting(cluster))
 
 
 def _need(draft: Draft, trigger: Trigger, verb: str, hint: str, told: str = "") -> Cluster:

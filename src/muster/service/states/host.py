@@ -52,7 +52,9 @@ def fire(draft: Draft, trigger: Trigger, see: HostSight) -> Row | None:
 
 def _take(draft: Draft, see: HostSight, row: Row) -> None:
     host = see.host
-    text = row.reason.format_map(_words(see, row)) if row.reason else host.status_info
+    text = row.reason or host.status_info
+    if "{" in row.reason:
+        text = row.reason.format_map(_words(see, row))
     if row.refuse:
         refusal = Forbidden if row.refuse == "forbidden" else StateConflict
         raise refusal(f"host {name_of(host)}: {text}", hint=_REFUSED[row.refuse])
