@@ -15,7 +15,7 @@ PAIR: Final = 2
 """As many control-plane hosts need somebody to tell who is right when they lose each other."""
 
 
-@on_cluster("all-hosts-are-ready-to-install", "hosts-data", Reads(NAME | {"id", "status"}), must=True)
+@on_cluster("all-hosts-are-ready-to-install", "hosts-data", Reads(NAME | {"status"}), must=True)
 def all_hosts_are_ready_to_install(see: ClusterView) -> Answer:
     waiting = [f"{name_of(host)} ({host.status})" for host in see.hosts.values() if host.status not in READY]
     return failed(hosts=join(waiting)) if waiting else passed()
@@ -44,7 +44,7 @@ def _are_fenced(see: ClusterView) -> bool:
     return all(host.fencing_credentials for host in see.hosts.values() if role_of(host) == "master")
 
 
-@on_cluster("ntp-server-configured", "network", Reads(NAME | {"id", "clock_offset_s"}))
+@on_cluster("ntp-server-configured", "network", Reads(NAME | {"clock_offset_s"}))
 def ntp_server_configured(see: ClusterView) -> Answer:
     clocks = [
         (host.clock_offset_s, name_of(host)) for host in see.hosts.values() if host.clock_offset_s is not None

@@ -12,8 +12,10 @@ from typing import Final
 from muster.service.state import Cluster
 from muster.service.validations.addresses import FAMILIES, Subnet, find_address, find_subnet, find_subnets
 from muster.service.validations.facts import (
+    BALANCER,
+    COUNT,
+    MANAGED,
     NETWORKS,
-    SHAPE,
     balances_itself,
     is_single,
     needs_machine_network,
@@ -39,6 +41,7 @@ DEFAULT_PREFIX: Final = {4: 23, 6: 64}
 FROM_OTHERS: Final = ("Cilium", "Calico", "CiscoACI", "None")
 TYPES: Final = (*WITH_PREFIX, *FROM_OTHERS)
 
+_MACHINE: Final = COUNT | MANAGED | {"machine_networks"}
 _TYPE: Final = frozenset({"network_type", "install_config_overrides"})
 
 
@@ -47,7 +50,7 @@ def is_defined(cluster: Cluster) -> bool:
     return bool(cluster.machine_networks) or not needs_machine_network(cluster)
 
 
-@on_cluster("machine-cidr-defined", "network", Reads({"networks"}, SHAPE | {"machine_networks"}))
+@on_cluster("machine-cidr-defined", "network", Reads({"networks"}, _MACHINE))
 def machine_cidr_defined(see: ClusterView) -> Answer:
     if not needs_machine_network(see.cluster):
         return passed("needless")
@@ -66,7 +69,7 @@ def service_cidr_defined(see: ClusterView) -> Answer:
     return passed() if see.cluster.service_networks else failed()
 
 
-@on_cluster("no-cidrs-overlapping", "network", Reads(cluster=NETWORKS | SHAPE))
+@on_cluster("no-cidrs-overlapping", "network", Reads(cluster=NETWORKS | _MACHINE))
 def no_cidrs_overlapping(see: ClusterView) -> Answer:
     if not _are_all_defined(see.cluster):
         return pending()
@@ -105,7 +108,7 @@ def _pairs(kinds: dict[str, tuple[Subnet, ...]]) -> Iterator[tuple[_Named, _Name
         yield from (((kind, one), (kind, two)) for one, two in combinations(kinds[kind], 2))
 
 
-@on_cluster("networks-same-address-families", "network", Reads(cluster=NETWORKS | SHAPE))
+@on_cluster("networks-same-address-families", "network", Reads(cluster=NETWORKS | _MACHINE))
 def networks_same_address_families(see: ClusterView) -> Answer:
     if not _are_all_defined(see.cluster):
         return pending()
@@ -156,7 +159,7 @@ def _judge_prefix(subnet: Subnet, prefix: int, hosts: int) -> Answer | None:
 @on_cluster(
     "machine-cidr-equals-to-calculated-cidr",
     "network",
-    Reads({"networks"}, SHAPE | {"machine_networks", "api_vips", "ingress_vips"}),
+    Reads({"networks"}, MANAGED | BALANCER | {"machine_networks", "api_vips", "ingress_vips"}),
 )
 def machine_cidr_equals_to_calculated_cidr(see: ClusterView) -> Answer:
     cluster = see.cluster

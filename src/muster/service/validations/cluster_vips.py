@@ -11,8 +11,10 @@ from muster.service.state import Cluster, Host
 from muster.service.validations.addresses import Address, Subnet, find_address, find_subnet
 from muster.service.validations.cluster_networks import is_defined
 from muster.service.validations.facts import (
+    BALANCER,
+    COUNT,
+    MANAGED,
     NAME,
-    SHAPE,
     balances_itself,
     is_single,
     join,
@@ -32,8 +34,9 @@ from muster.service.validations.registry import (
 Vips: TypeAlias = tuple[ApiVip, ...] | tuple[IngressVip, ...]
 Freeness: TypeAlias = Literal["free", "used", "unknown"]
 
-_DEFINED: Final = SHAPE | {"machine_networks", "vip_dhcp_allocation"}
-_HOSTS: Final = NAME | {"id", "networks", "verified_vips", "free_addresses"}
+_DEFINED: Final = COUNT | MANAGED | {"machine_networks", "vip_dhcp_allocation"}
+_VALID: Final = COUNT | MANAGED | BALANCER | {"machine_networks"}
+_HOSTS: Final = NAME | {"networks", "verified_vips", "free_addresses"}
 
 
 @on_cluster("api-vips-defined", "network", Reads(cluster=_DEFINED | {"api_vips"}), must=True)
@@ -60,12 +63,12 @@ def _are_defined(cluster: Cluster, vips: Vips) -> Answer:
     return failed("lease") if is_defined(cluster) else pending()
 
 
-@on_cluster("api-vips-valid", "network", Reads(_HOSTS, SHAPE | {"machine_networks", "api_vips"}))
+@on_cluster("api-vips-valid", "network", Reads(_HOSTS, _VALID | {"api_vips"}))
 def api_vips_valid(see: ClusterView) -> Answer:
     return _are_valid(see, see.cluster.api_vips)
 
 
-@on_cluster("ingress-vips-valid", "network", Reads(_HOSTS, SHAPE | {"machine_networks", "ingress_vips"}))
+@on_cluster("ingress-vips-valid", "network", Reads(_HOSTS, _VALID | {"ingress_vips"}))
 def ingress_vips_valid(see: ClusterView) -> Answer:
     return _are_valid(see, see.cluster.ingress_vips)
 

@@ -14,10 +14,13 @@ from muster.service.state import Cluster, Host
 from muster.service.validations.addresses import FAMILIES, Subnet, find_subnet, find_subnets
 from muster.service.validations.registry import HostView
 
-SHAPE: Final = frozenset({"kind", "control_plane_count", "user_managed_networking", "load_balancer"})
+DAY: Final = frozenset({"kind"})
+COUNT: Final = frozenset({"control_plane_count"})
+MANAGED: Final = frozenset({"user_managed_networking"})
+BALANCER: Final = frozenset({"load_balancer"})
 NETWORKS: Final = frozenset({"machine_networks", "cluster_networks", "service_networks"})
 ROLE: Final = frozenset({"role", "suggested_role"})
-NAME: Final = frozenset({"requested_hostname"})
+NAME: Final = frozenset({"id", "requested_hostname"})
 REBOOTED: Final = frozenset({"Rebooting", "Waiting for ignition", "Configuring", "Joined", "Done"})
 """Stages in which a host no longer runs our medium."""
 ROLES: Final = {

@@ -12,8 +12,10 @@ from muster.model.wire.reports import DiskSpeed
 from muster.service.state import Cluster, Host
 from muster.service.validations.addresses import each_address, find_address
 from muster.service.validations.facts import (
+    COUNT,
+    DAY,
+    MANAGED,
     ROLE,
-    SHAPE,
     cluster_of,
     is_day2,
     is_single,
@@ -158,7 +160,7 @@ def no_skip_missing_disk(see: HostView) -> Answer:
 @on_host(
     "no-iscsi-nic-belongs-to-machine-cidr",
     "network",
-    Reads(_CHOSEN | {"inventory"}, SHAPE | {"machine_networks", "imported"}),
+    Reads({"installation_disk_id", "inventory"}, DAY | COUNT | MANAGED | {"machine_networks", "imported"}),
 )
 def no_iscsi_nic_belongs_to_machine_cidr(see: HostView) -> Answer:
     cluster, inventory = cluster_of(see), see.host.inventory

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -105,7 +106,7 @@ def _is_managed(see: HostView, cluster: Cluster) -> bool | None:
     """Whether the cluster answers for its own names; None while that cannot be told."""
     if not cluster.imported:
         return not cluster.user_managed_networking
-    for host in (see.host, *see.hosts.values()):
+    for host in chain((see.host,), see.hosts.values()):
         told = host.api_vip_connectivity
         if told is not None and told.is_success:
             return manages_names(told.ignition or "")

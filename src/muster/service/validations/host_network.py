@@ -9,9 +9,12 @@ from muster.model.wire.reports import ContainerImageAvailability
 from muster.service.state import Host
 from muster.service.validations.addresses import FAMILIES, each_address
 from muster.service.validations.facts import (
+    BALANCER,
+    COUNT,
+    DAY,
+    MANAGED,
     NETWORKS,
     REBOOTED,
-    SHAPE,
     balances_itself,
     cluster_of,
     families,
@@ -70,7 +73,11 @@ def machine_cidr_defined(see: HostView) -> Answer:
     return passed() if cluster.machine_networks else failed()
 
 
-@on_host("belongs-to-machine-cidr", "network", Reads({"inventory"}, SHAPE | {"machine_networks"}))
+@on_host(
+    "belongs-to-machine-cidr",
+    "network",
+    Reads({"inventory"}, DAY | COUNT | MANAGED | BALANCER | {"machine_networks"}),
+)
 def belongs_to_machine_cidr(see: HostView) -> Answer:
     cluster, inventory = cluster_of(see), see.host.inventory
     if is_day2(cluster) or (cluster.user_managed_networking and not is_single(cluster)):

@@ -9,10 +9,13 @@ from typing import Final
 from muster.service.state import Cluster, Host, Peer
 from muster.service.validations.addresses import FAMILIES, Subnet, find_subnet, leading_address
 from muster.service.validations.facts import (
+    BALANCER,
+    COUNT,
+    DAY,
+    MANAGED,
     NAME,
     NETWORKS,
     ROLE,
-    SHAPE,
     balances_itself,
     cluster_of,
     families,
@@ -34,14 +37,14 @@ from muster.service.validations.registry import (
     passed,
     pending,
 )
-from muster.service.validations.requirements import CLUSTER_FIELDS, requirement_of
+from muster.service.validations.requirements import requirement_of
 
 LEAST_MESH: Final = 3
 LEAST_FENCED: Final = 2
 _TO_PEERS: Final = Reads(
-    host=ROLE | NAME | {"id", "inventory", "asked", "peers"},
-    cluster=CLUSTER_FIELDS | {"kind"},
-    peers=ROLE | NAME | {"id"},
+    host=ROLE | NAME | {"inventory", "asked", "peers"},
+    cluster=DAY | COUNT | {"openshift_version"},
+    peers=ROLE | NAME,
 )
 
 
@@ -49,9 +52,9 @@ _TO_PEERS: Final = Reads(
     "belongs-to-majority-group",
     "network",
     Reads(
-        NAME | {"id", "inventory", "asked", "groups", "peers", "fencing_credentials"},
-        SHAPE | NETWORKS,
-        NAME | {"id", "peers", "fencing_credentials"},
+        NAME | {"inventory", "asked", "groups", "peers", "fencing_credentials"},
+        DAY | COUNT | MANAGED | BALANCER | NETWORKS,
+        NAME | {"peers", "fencing_credentials"},
     ),
 )
 def belongs_to_majority_group(see: HostView) -> Answer:
@@ -68,11 +71,12 @@ def belongs_to_majority_group(see: HostView) -> Answer:
     outside = [mesh for mesh in wanted if mesh not in see.host.groups]
     if not outside:
         return passed()
-    least = LEAST_FENCED if _is_fenced(see, cluster) else LEAST_MESH
-    if len(see.hosts) < least:
-        return pending("few", count=len(see.hosts), least=least)
     if not see.host.asked:
         return pending("asking")
+    least = LEAST_FENCED if _is_fenced(see, cluster) else LEAST_MESH
+    known = 1 + int(see.host.asked, 16).bit_count()
+    if known < least:
+        return pending("few", count=known, least=least)
     return _outside(see, outside)
 
 
@@ -87,7 +91,7 @@ def _meshes(cluster: Cluster) -> tuple[str, ...] | None:
 def _is_fenced(see: HostView, cluster: Cluster) -> bool:
     if cluster.control_plane_count != LEAST_FENCED:
         return False
-    return any(host.fencing_credentials for host in (see.host, *see.hosts.values()))
+    return any(host.fencing_credentials for host in see.hosts.values())
 
 
 def _outside(see: HostView, outside: list[str]) -> Answer:
@@ -125,7 +129,7 @@ def _concerns(remark: str, mesh: str) -> bool:
 @on_host(
     "mtu-valid",
     "network",
-    Reads(NAME | {"id", "inventory", "asked", "peers"}, SHAPE | {"machine_networks"}, NAME),
+    Reads(NAME | {"inventory", "asked", "peers"}, DAY | COUNT | MANAGED | {"machine_networks"}, NAME),
     advisory=True,
 )
 def mtu_valid(see: HostView) -> Answer:
@@ -170,7 +174,7 @@ def _within_limit(see: HostView, most: int | None, figure: Callable[[Peer], int]
     if see.host.inventory is None:
         return pending()
     role = role_of(see.host)
-    if most is None or role == "auto-assign" or len(see.hosts) == 1 or is_day2(cluster_of(see)):
+    if most is None or role == "auto-assign" or is_day2(cluster_of(see)):
         return passed()
     if not see.host.asked:
         return pending("asking")
@@ -189,7 +193,7 @@ def _figures(
         yield id, see.hosts.get(id), figure(peer)
 
 
-@on_host("no-ip-collisions-in-network", "network", Reads(NAME | {"id", "collisions"}, {"kind"}))
+@on_host("no-ip-collisions-in-network", "network", Reads(NAME | {"collisions"}, DAY))
 def no_ip_collisions_in_network(see: HostView) -> Answer:
     if is_day2(cluster_of(see)):
         return passed("added")

@@ -175,19 +175,30 @@ def _union(looked_up: Iterable[tuple[Index, Set[str]]]) -> frozenset[str]:
     )
 
 
-def concerned_peers(before: Host, after: Host, changed: Set[str]) -> frozenset[str] | None:
-    """Whom a change of one host concerns: nobody else, those that it says something new about, or all (None).
+OF_ALL: Final = frozenset({"fencing_credentials", "api_vip_connectivity"})
+"""What is asked of all peers; everything else only of those with which something is wrong."""
 
-    Most of what a host tells concerns no other host, so that a reply costs the same in a large cluster.
+
+def concerned_peers(
+    before: Host | None, after: Host | None, changed: Set[str], hosts: Mapping[str, Host]
+) -> frozenset[str]:
+    """Whom else a change of one host concerns.
+
+    Most of what a host tells concerns no other host. Its name, its role and what it says of others concern
+    only those between whom and it something is wrong, so that a reply costs the same in a large cluster.
     """
     _, _, of_peers = _index("host", operators.version())
     read = changed & of_peers.keys()
     if not read:
         return NOBODY
-    if read != {"peers"}:
-        return None
-    pairs = {**before.peers, **after.peers}
-    return frozenset(id for id in pairs if before.peers.get(id) != after.peers.get(id))
+    if any(getattr(before, name, None) != getattr(after, name, None) for name in read & OF_ALL):
+        return frozenset(hosts)
+    one, other = (each.peers if each is not None else {} for each in (before, after))
+    if read == {"peers"}:
+        return frozenset(id for id in one.keys() | other.keys() if one.get(id) != other.get(id))
+    known = after or before
+    assert known is not None
+    return frozenset(one.keys() | other.keys() | {id for id, each in hosts.items() if known.id in each.peers})
 
 
 def validations_info(verdicts: Iterable[Verdict], of: Of) -> dict[str, list[dict[str, Any]]]:
