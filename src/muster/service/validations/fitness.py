@@ -114,12 +114,27 @@ def _is_ignored(id: str, ignored: Collection[str], *, ignorable: bool) -> bool:
 # What the preparation of an installation waits for: here it counts whether something was tried at all.
 
 
+def is_prepared(host: Host, ignored: Collection[str] = ()) -> bool:
+    """Whether what is tried before an installation came out well; what was not tried yet did not."""
+    tried = {"sufficient-installation-disk-speed": disk_speed, "container-images-available": images}
+    return all(
+        found(host) == "good" or _is_ignored(id, ignored, ignorable=HOST[id].ignorable)
+        for id, found in tried.items()
+    )
+
+
 def disk_speed(host: Host) -> Known:
-    """Whether the disk to install on was measured, and what came out."""
+    """Whether the disk to install on was measured, and what came out; some must not be."""
     speed = speed_of_disk(host)
-    if speed is None or not speed.tested:
-        return "unknown"
-    return "good" if speed.exit_code == 0 else "bad"
+    if speed is not None and speed.tested:
+        return "good" if speed.exit_code == 0 else "bad"
+    return "good" if is_disk_spared(host) else "unknown"
+
+
+def is_disk_spared(host: Host) -> bool:
+    """Whether measuring would destroy something: the system runs from the disk, or parts of it are kept."""
+    boot = host.inventory.boot if host.inventory is not None else None
+    return (boot is not None and boot.device_type == "persistent") or "--save-part" in host.installer_args
 
 
 def images(host: Host) -> Known:

@@ -191,7 +191,10 @@ def concerned_peers(
     read = changed & of_peers.keys()
     if not read:
         return NOBODY
-    if any(getattr(before, name, None) != getattr(after, name, None) for name in read & OF_ALL):
+    if any(
+        (getattr(before, name, None) or None) != (getattr(after, name, None) or None)
+        for name in read & OF_ALL
+    ):
         return frozenset(hosts)
     one, other = (each.peers if each is not None else {} for each in (before, after))
     if read == {"peers"}:
