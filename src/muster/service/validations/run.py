@@ -200,8 +200,11 @@ def concerned_peers(
     if read == {"peers"}:
         return frozenset(id for id in one.keys() | other.keys() if one.get(id) != other.get(id))
     known = after or before
-    assert known is not None
-    return frozenset(one.keys() | other.keys() | {id for id, each in hosts.items() if known.id in each.peers})
+    if known is None:
+        return NOBODY
+    return frozenset(
+        one.keys() | other.keys() | {each.id for each in hosts.values() if known.id in each.peers}
+    )
 
 
 def validations_info(verdicts: Iterable[Verdict], of: Of) -> dict[str, list[dict[str, Any]]]:
