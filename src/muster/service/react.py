@@ -115,11 +115,7 @@ def _questions(draft: Draft, hosts: Mapping[str, Set[str]], asked: Set[str]) -> 
 
 
 def _peers(draft: Draft, id: str, fields: Set[str]) -> Set[str]:
-    before, after = draft.realm.hosts.get(id), draft.hosts.get(id)
-    if before is None or after is None:
-        return frozenset(draft.hosts) if affected_of_host(peers=fields) else _NOBODY
-    concerned = concerned_peers(before, after, fields)
-    return frozenset(draft.hosts) if concerned is None else concerned
+    return concerned_peers(draft.realm.hosts.get(id), draft.hosts.get(id), fields, draft.hosts)
 
 
 def _judge_host(draft: Draft, host: Host, ids: frozenset[str]) -> None:
@@ -178,10 +174,10 @@ def _fitness(draft: Draft, host: Host) -> HostFitness:
         return HostFitness(fit, True, fit, True, tuple(each.id for each in blocking))
     parts = {
         group: fitness.blocking(fitness.members(group), host.verdicts, ignored)
-        for group in ("min_hardware", "required_input", "sufficient")
+        for group in ("min_hardware", "required_input", "sufficient", "prepare")
     }
-    failing = tuple(each.id for part in parts.values() for each in part)
-    ready = fitness.disk_speed(host) == "good" and fitness.images(host) == "good"
+    failing = tuple(dict.fromkeys(each.id for part in parts.values() for each in part))
+    ready = fitness.is_prepared(host, ignored)
     return HostFitness(
         not parts["min_hardware"], not parts["required_input"], not parts["sufficient"], ready, failing
     )
