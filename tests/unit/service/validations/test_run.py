@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any, get_args
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 
 from muster.model.wire.enums import ClusterValidationId, HostValidationId
 from muster.service.state import Peer, Verdict
-from muster.service.validations.registry import CLUSTER, HOST
+from muster.service.validations.registry import CLUSTER, HOST, ClusterView, HostView
 from muster.service.validations.run import (
     affected_of_cluster,
     affected_of_host,
@@ -20,7 +21,7 @@ from muster.service.validations.run import (
     validations,
     validations_info,
 )
-from tests.unit.service.validations.making import cluster_view, host, host_view
+from tests.unit.service.validations.making import NOW, cluster, cluster_view, host, host_view, inventory
 
 EMPTY: dict[str, Any] = {
     "inventory": None,
@@ -177,3 +178,48 @@ def test_verdicts_are_shown_by_category_without_those_that_are_suppressed() -> N
     of_cluster = validations_info(judge_cluster(cluster_view()), "cluster")
     assert set(of_cluster) == {"network", "hosts-data", "configuration"}
     assert validations_info([Verdict(id="unheard-of", status="success")], "host") == {}
+
+
+FIELDS: dict[str, tuple[Any, ...]] = {
+    "peers": (
+        {},
+        {"host-id-1": Peer(silent=("192.0.2.11 did not answer ping",))},
+        {"host-id-2": Peer(silent=("192.0.2.12 did not answer ping",), rtt_ms=200)},
+        {"host-id-3": Peer(loss_percent=3, small_packets=("192.0.2.13 is too small",))},
+    ),
+    "groups": ((), ("192.0.2.0/24",)),
+    "role": ("auto-assign", "worker", "master"),
+    "suggested_role": ("auto-assign", "master"),
+    "requested_hostname": ("", "a", "b"),
+    "asked": ("", "2", "e"),
+    "fencing_credentials": ("", "sealed"),
+    "inventory": (None, inventory(1), inventory(2)),
+    "status": ("known", "insufficient"),
+    "clock_offset_s": (None, 0, 900),
+    "networks": ((), ("192.0.2.0/24",)),
+}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_chain_of_changes_ends_where_asking_all_ends(seed: int) -> None:
+    """Hosts change one after the other; each time only those are asked that are said to be concerned."""
+    chance = Random(seed)
+    whole = cluster(control_plane_count=chance.choice((2, 3)))
+    hosts = {each.id: each for each in (host(number) for number in range(1, 5))}
+    verdicts = {id: judge_host(HostView(each, whole, hosts, NOW)) for id, each in hosts.items()}
+    of_cluster = judge_cluster(ClusterView(whole, hosts, NOW))
+    for _ in range(30):
+        id = chance.choice(list(hosts))
+        changed = set(chance.sample(list(FIELDS), chance.randint(1, 3)))
+        before = hosts[id]
+        hosts[id] = msgspec.structs.replace(before, **{name: chance.choice(FIELDS[name]) for name in changed})
+        for peer in concerned_peers(before, hosts[id], changed, hosts) - {id}:
+            view = HostView(hosts[peer], whole, hosts, NOW)
+            verdicts[peer] = judge_host(view, affected_of_host(peers=changed), verdicts[peer])
+        view = HostView(hosts[id], whole, hosts, NOW)
+        verdicts[id] = judge_host(view, affected_of_host(host=changed), verdicts[id])
+        for each, found in verdicts.items():
+            assert found == judge_host(HostView(hosts[each], whole, hosts, NOW)), (each, changed)
+        seen = ClusterView(whole, hosts, NOW)
+        of_cluster = judge_cluster(seen, affected_of_cluster(hosts=changed), of_cluster)
+        assert of_cluster == judge_cluster(seen)
