@@ -51,11 +51,11 @@ def _where(
 def _uses(document: NMState, network: Network) -> Iterator[_Use]:
     for found in document.addresses():
         if found.ip in network:
-            cards, vlan = _below(document, found.interface, set())
+            cards, vlan = cards_below(document, found.interface, set())
             yield _Use(tuple(cards), vlan)
 
 
-def _below(document: NMState, interface: Interface, seen: set[str]) -> tuple[list[str], int]:
+def cards_below(document: NMState, interface: Interface, seen: set[str]) -> tuple[list[str], int]:
     """The cards that an interface works through, and the outermost VLAN on the way."""
     name = interface.name or ""
     if name in seen:
@@ -68,7 +68,7 @@ def _below(document: NMState, interface: Interface, seen: set[str]) -> tuple[lis
     cards: list[str] = []
     for each in names:
         entry = document.find_interface(each)
-        found, tag = _below(document, entry, seen) if entry else ([each], 0)
+        found, tag = cards_below(document, entry, seen) if entry else ([each], 0)
         cards += found
         vlan = tag or vlan
     return cards, vlan
