@@ -11,7 +11,7 @@ import msgspec
 from muster.errors import UserError
 from muster.lab.sim.faults import ANY, SimFault, SimFaultKind, Trouble
 from muster.lab.sim.machines import Machine
-from muster.lab.sim.place import Place
+from muster.lab.sim.place import Peer, Place
 from muster.model.fault import Fault, FaultKind
 from muster.model.wire.enums import HostStage
 from muster.model.wire.inventory import Disk
@@ -50,6 +50,8 @@ class Broken(msgspec.Struct):
     ntp: set[str] = msgspec.field(default_factory=set)
     places: dict[str, Place] = msgspec.field(default_factory=dict)
     """Who answers to which address meanwhile, as far as anybody has asked."""
+    peers: dict[bytes, Peer] = msgspec.field(default_factory=dict)
+    """The peers that hosts were told to ask meanwhile, by what they were told of them."""
     has_weather: bool = False
     """Whether packets are lost, delayed or kept from the other side: what a healthy network need not ask."""
 

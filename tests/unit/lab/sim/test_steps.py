@@ -132,9 +132,25 @@ def test_an_address_that_is_used_twice() -> None:
     assert answers == {"02:00:0c:00:01:00": True, "02:00:00:00:ff:00": None}
 
 
-def test_peers_with_bad_addresses() -> None:
-    peers = [{"host_id": "x", "nics": [{"name": "a", "mac": "b", "ip_addresses": ["nonsense/24"]}]}]
-    assert ask(host_of("kvm-libvirt"), "connectivity-check", peers).exit_code == -1
+@pytest.mark.parametrize(
+    "peer", [3, {"host_id": "x", "nics": [{"name": "a", "mac": "b", "ip_addresses": ["nonsense/24"]}]}]
+)
+def test_a_peer_that_is_none(peer: object) -> None:
+    assert ask(host_of("kvm-libvirt"), "connectivity-check", [peer]).exit_code == -1
+
+
+def test_what_others_say_is_quoted() -> None:
+    nic = {"name": "a", "mac": 'b"', "ip_addresses": ["192.0.2.77/24"]}
+    found = output_of(host_of("kvm-libvirt"), "connectivity-check", [{"host_id": 'x"}', "nics": [nic]}])
+    assert found == {
+        "remote_hosts": [
+            {
+                "host_id": 'x"}',
+                "l2_connectivity": [],
+                "l3_connectivity": [{"remote_ip_address": "192.0.2.77"}],
+            }
+        ]
+    }
 
 
 def test_free_addresses() -> None:
