@@ -36,6 +36,8 @@ class Engine:
         self._members: dict[str, set[str]] = {}
         """The hosts of each infra-env, wherever they are bound."""
         self._timers: list[tuple[datetime, str, Kind, str]] = []
+        self._deadlines: dict[Key, datetime] = {}
+        """The deadline of each that waits, which is among the timers."""
         self.heard: dict[str, datetime] = {}
         """When each host last asked for instructions. Not worth a write: after a start all count as heard."""
 
@@ -58,6 +60,7 @@ class Engine:
         if self._where.get((kind, id)) != realm:
             return
         del self._where[kind, id]
+        self._deadlines.pop((kind, id), None)
         if kind == "host":
             self.heard.pop(id, None)
             for members in self._members.values():
@@ -75,8 +78,10 @@ class Engine:
             kind = "cluster"
         self._where[kind, subject.id] = realm
         waiting = None if isinstance(subject, InfraEnv) else subject.waiting
-        if waiting is not None and waiting.until is not None:
-            heapq.heappush(self._timers, (waiting.until, realm, kind, subject.id))
+        until = waiting.until if waiting is not None else None
+        if until is not None and self._deadlines.get((kind, subject.id)) != until:
+            self._deadlines[kind, subject.id] = until
+            heapq.heappush(self._timers, (until, realm, kind, subject.id))
 
     # Looking
 
@@ -176,9 +181,11 @@ class Engine:
         """What is due: each is looked at once, and waits again if its time has not come after all."""
         found: dict[tuple[str, Kind, str], None] = {}
         while self._timers and self._timers[0][0] <= now:
-            _, place, kind, id = heapq.heappop(self._timers)
+            moment, place, kind, id = heapq.heappop(self._timers)
             if self._where.get((kind, id)) != place:
                 continue
+            if self._deadlines.get((kind, id)) == moment:
+                del self._deadlines[kind, id]
             if kind == "host":
                 self._watch(place, id, now)
             found[place, kind, id] = None

@@ -26,7 +26,7 @@ _COARSE_S: Final = 10
 
 
 async def note_poll(service: Service, host: Host, timestamp: int, *, enrolled: bool) -> None:
-    """What the question itself tells: the host is there, its clock says so much, it has a token of its own."""
+    """What the question itself tells: the host is there, what its clock says, whose token it has."""
     now = service.now()
     service.engine.heard[host.id] = now
     offset = _offset(host, timestamp, now)
@@ -70,17 +70,9 @@ class Found:
         return bool(self.steps.instructions) or self.steps.post_step_action == "exit"
 
     async def hand_out(self) -> None:
-        """Remember what is handed out; what tells a host to install is durable before that."""
-        service, host = self.service, self.host
-        install = next((step for step in self.steps.instructions or () if step.step_type == "install"), None)
-        if install is not None and host.install_step != install.step_id:
-            await service.change(
-                lambda: service.engine.realm_of("host", host.id),
-                lambda draft: draft.change(draft.hosts[host.id], install_step=install.step_id),
-            )
-        else:
-            await service.settle(host.cluster_id or host.infra_env_id)
-        service.sent[host.id] = self.sent
+        """What is handed out follows from what is durable; it is remembered, so that it is told once."""
+        await self.service.settle(self.host.cluster_id or self.host.infra_env_id)
+        self.service.sent[self.host.id] = self.sent
 
 
 def plan_next(service: Service, host: Host, *, waits: bool = False) -> Found:

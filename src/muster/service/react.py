@@ -6,6 +6,7 @@ Only what depends on what changed is looked at, so that a reply of one host cost
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Set
 from typing import Final
 
@@ -33,6 +34,10 @@ from muster.service.validations.run import (
 _ROUNDS: Final = 16
 """Many more than anything takes; who needs them all goes in circles."""
 _NOBODY: Final[frozenset[str]] = frozenset()
+_UNDER_WAY: Final = frozenset(
+    {"installing", "finalizing", "installed", "installing-pending-user-action", "error", "cancelled"}
+)
+"""States of a cluster in which nobody asks any more whether it can be installed."""
 
 
 def react(draft: Draft) -> None:
@@ -76,6 +81,17 @@ def _fits(draft: Draft, host: Host, role: str) -> bool:
     return all(check(view).status == "success" for check in (has_cpu_cores_for_role, has_memory_for_role))
 
 
+def _name_installations(draft: Draft) -> None:
+    """A host is told to install once: the step has its name before it is handed out, and keeps it."""
+    for kind, id in list(draft.changes):
+        host = draft.hosts.get(id) if kind == "host" else None
+        if host is None or host.status != "installing" or host.install_step:
+            continue
+        seed = f"{host.id} {host.status_updated_at.isoformat()}".encode()
+        digest = hashlib.blake2b(seed, digest_size=4).hexdigest()
+        draft.change(host, install_step=f"install-{digest}")
+
+
 # Verdicts
 
 
@@ -90,9 +106,12 @@ def _judge(draft: Draft, changes: Mapping[Key, Set[str]]) -> None:
             _judge_host(draft, host, ids)
     if draft.is_pool or draft.is_gone:
         return
+    if draft.cluster.status in _UNDER_WAY:
+        return
     fields = frozenset().union(*hosts.values(), {"verdicts"} if hosts else _NOBODY)
-    if ids := affected_of_cluster(fields, asked):
-        _judge_cluster(draft, ids)
+    ids = affected_of_cluster(fields, asked)
+    if ids or "status" in asked:
+        _judge_cluster(draft, None if "status" in asked else ids)
 
 
 def _questions(draft: Draft, hosts: Mapping[str, Set[str]], asked: Set[str]) -> dict[str, frozenset[str]]:
@@ -127,7 +146,7 @@ def _judge_host(draft: Draft, host: Host, ids: frozenset[str]) -> None:
     _tell_turns(draft, host, f"Host {effective_name(host)}", verdicts)
 
 
-def _judge_cluster(draft: Draft, ids: frozenset[str]) -> None:
+def _judge_cluster(draft: Draft, ids: frozenset[str] | None) -> None:
     cluster = draft.cluster
     view = ClusterView(cluster, draft.hosts, draft.now)
     verdicts = judge_cluster(view, ids if cluster.verdicts else None, cluster.verdicts)

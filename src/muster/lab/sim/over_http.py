@@ -26,6 +26,8 @@ from muster.model.wire.host import HostCreateParams, HostRegistrationResponse, L
 from muster.model.wire.steps import NextStepCmdRequest, Steps
 
 BASE_PATH: Final = "/api/assisted-install"
+HOST_TOKEN: Final = "X-Muster-Host-Token"  # noqa: S105 (the name of a header)
+"""In the answer to a registration: a token that is good for that host alone."""
 _ENCODER: Final = msgspec.json.Encoder()
 _STEPS: Final = msgspec.json.Decoder(Steps)
 _REGISTERED: Final = msgspec.json.Decoder(HostRegistrationResponse)
@@ -42,6 +44,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     token: str = ""
     tokens: Mapping[str, str] = MappingProxyType({})
     """Those of single hosts, by host id."""
+    enrols: bool = True
+    """Whether a host takes the token that it is given when it registers; agents of others do not know it."""
     ca_file: Path | None = None
     insecure: bool = False
     """Take any certificate."""
@@ -95,13 +99,15 @@ class HttpPort:
         """Answers by status; 0 for none."""
         self._session = session
         self._target = target
+        self._own: dict[str, str] = {}
+        """The tokens that hosts were given, by host id."""
         self._prefer = {"Prefer": f"wait={target.wait_s}"} if target.wait_s else {}
         self._base = target.url.rstrip("/") + BASE_PATH + "/v2"
         self._hosts = f"{self._base}/infra-envs/{target.infra_env_id}/hosts"
         self._infra_env_id = target.infra_env_id
 
     def _headers(self, host_id: str) -> dict[str, str]:
-        token = self._target.tokens.get(host_id, self._target.token)
+        token = self._own.get(host_id) or self._target.tokens.get(host_id, self._target.token)
         return {"X-Secret-Key": token} if token else {}
 
     async def send(self, host_id: str, request: Request) -> Got:
@@ -131,12 +137,15 @@ class HttpPort:
     async def _register(self, params: HostCreateParams) -> Got:
         """A registration is good only with the command that it gives: without it no agent can go on."""
         data = _ENCODER.encode(params)
+        self._own.pop(params.host_id, None)
         headers = {**self._headers(params.host_id), **_JSON}
         async with self._session.post(self._hosts, data=data, headers=headers) as response:
             body = await response.read()
             if response.status == 201:
                 command = _REGISTERED.decode(body).next_step_runner_command
                 _COMMAND.decode((command.args or ("",))[0] if command else "")
+                if self._target.enrols and (token := response.headers.get(HOST_TOKEN)):
+                    self._own[params.host_id] = token
             return Got(response.status, retry_s=_retry_after(response))
 
     async def _poll(self, host_id: str, timestamp: int) -> Got:

@@ -21,7 +21,7 @@ from muster.service.refusals import BadRequest, Forbidden
 from muster.service.state import Host
 from muster.service.states import host as states
 
-TOKEN_HEADER: Final = "x-muster-host-token"
+TOKEN_HEADER: Final = "x-muster-host-token"  # noqa: S105 - the name of a header
 """In the answer to a registration: a token that is good for that host alone."""
 _RETRY_S: Final = 60
 _LONGEST_WAIT_S: Final = 90.0

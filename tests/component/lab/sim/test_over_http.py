@@ -34,7 +34,7 @@ class Server:
         self.service = service
         self.tokens: set[str | None] = set()
         self.preferences: set[str | None] = set()
-        self.uploads: list[tuple[str, str]] = []
+        self.gives_tokens = False
         self.app = web.Application(middlewares=[self._watch])
         self.app.router.add_post(BASE, self._register)
         self.app.router.add_get(BASE + "/{host}/instructions", self._poll)
@@ -59,7 +59,10 @@ class Server:
 
     async def _register(self, request: web.Request) -> web.Response:
         params = msgspec.json.decode(await request.read(), type=HostCreateParams)
-        return _json(self.service.register(params), 201)
+        answer = _json(self.service.register(params), 201)
+        if self.gives_tokens:
+            answer.headers["X-Muster-Host-Token"] = f"own of {params.host_id}"
+        return answer
 
     async def _poll(self, request: web.Request) -> web.Response:
         self.preferences.add(request.headers.get("Prefer"))
@@ -189,3 +192,20 @@ def test_an_authority_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "bad").write_text("nonsense", "ascii")
     with pytest.raises(MusterError, match="cannot use"):
         make_context(Target(url="https://192.0.2.1", infra_env_id=INFRA_ENV, ca_file=tmp_path / "bad"))
+
+
+@pytest.mark.parametrize("enrols", [True, False])
+def test_a_host_takes_the_token_that_it_is_given(authority: Authority, enrols: bool) -> None:
+    machines = machines_of("kvm-libvirt")
+    server = Server(SmallService(2))
+    server.gives_tokens = True
+
+    async def go() -> None:
+        async with serve(server, authority) as url:
+            target = Target(url=url, infra_env_id=INFRA_ENV, insecure=True, token="medium", enrols=enrols)
+            async with open_drive(target, world_of(machines), machines, pace=QUICK) as drive:
+                async with asyncio.timeout(60):
+                    await drive.run(is_enough=lambda: bool(server.service.inventories))
+
+    asyncio.run(go())
+    assert server.tokens == {"medium", *([f"own of {machines[0].host_id}"] if enrols else [])}

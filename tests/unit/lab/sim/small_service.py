@@ -13,8 +13,8 @@ from muster.model.wire.host import (
     HostCreateParams,
     HostProgress,
     HostRegistrationResponse,
-    HostRegistrationResponseNextStepRunnerCommand,
     LogsProgressParams,
+    NextStepRunnerCommand,
 )
 from muster.model.wire.inventory import Inventory
 from muster.model.wire.reports import StepReply
@@ -75,9 +75,14 @@ class SmallService:
             infra_env_id=INFRA_ENV, host_id=params.host_id, agent_version=params.discovery_agent_version or ""
         )
         return HostRegistrationResponse(
-            next_step_runner_command=HostRegistrationResponseNextStepRunnerCommand(
+            kind="Host",
+            id=params.host_id,
+            href="",
+            status="discovering",
+            status_info="",
+            next_step_runner_command=NextStepRunnerCommand(
                 command="", args=(encode(command),), retry_seconds=1
-            )
+            ),
         )
 
     def instructions(self, host_id: str, timestamp: int) -> Steps:
