@@ -150,14 +150,22 @@ class Engine:
         """A decision about two realms at once: a host goes from one to the other."""
         first, second = Draft(start, now), Draft(end, now)
         answer = decide(first, second)
-        self._react(first)
-        self._react(second)
+        self._follow(first)
+        self._follow(second)
         changes = [self._accept(first, reacted=True), self._accept(second, reacted=True)]
         return [each for each in changes if each is not None], answer
 
+    def _follow(self, draft: Draft) -> None:
+        """Do what follows; what was kept to be quick may be half changed when that fails."""
+        try:
+            self._react(draft)
+        except BaseException:
+            draft.realm.cache.clear()
+            raise
+
     def _accept(self, draft: Draft, *, reacted: bool = False) -> Change | None:
         if not reacted:
-            self._react(draft)
+            self._follow(draft)
         if not draft.events and not draft.documents:
             return None
         draft.apply()

@@ -54,6 +54,7 @@ def react(draft: Draft) -> None:
             react_states(
                 draft, changes, lambda host: _fitness(draft, host), lambda _: _cluster_fitness(draft)
             )
+            _name_installations(draft)
     names = sorted({field for fields in draft.changes.values() for field in fields})
     raise AssertionError(f"what follows from a change never ends: {', '.join(names)}")
 

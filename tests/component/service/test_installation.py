@@ -38,8 +38,8 @@ def test_three_hosts_become_a_cluster(tmp_path: Path) -> None:
                 done = await site.until(cluster["id"], lambda each: each["status"] == "installed")
             assert {host["status"] for host in done["hosts"]} == {"installed"}
             assert done["progress"]["total_percentage"] == 100
-            written = {loop.host.id: [each.path for each in loop.host.written] for loop in drive.loops}
-            planned = {host["id"]: [host["installation_disk_path"]] for host in done["hosts"]}
+            written = {loop.host.id: {each.path for each in loop.host.written} for loop in drive.loops}
+            planned = {host["id"]: {host["installation_disk_path"]} for host in done["hosts"]}
             assert written == planned
 
     play(scene)

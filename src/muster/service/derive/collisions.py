@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from muster.service.derive.tallies import recount
+from muster.service.derive.tallies import recount, tally_of
 from muster.service.realm import Draft
 from muster.service.state import Host
 
@@ -21,15 +21,14 @@ def _heard(host: Host) -> Iterable[Heard]:
 
 def derive_collisions(draft: Draft, ids: Iterable[str]) -> None:
     """Tell hosts of addresses of theirs that somebody else has too, after these heard something else."""
-    affected: set[str] = set()
-    kept = draft.realm.cache.get(_KEY)
-    before = {id: kept.said.get(id, frozenset()) for id in ids} if kept is not None else {}
+    said = tally_of(draft.realm, _KEY, _heard).said
+    before = {id: said.get(id, frozenset()) for id in ids}
     tally, news = recount(draft, _KEY, _heard, ids)
-    if not news and kept is not None:
+    if not news:
         return
-    for id in ids:
-        affected |= {owner for owner, _ in before.get(id, frozenset()) ^ tally.said.get(id, frozenset())}
-    found: dict[str, set[str]] = {owner: set() for owner in affected}
+    found: dict[str, set[str]] = {
+        owner: set() for id in ids for owner, _ in before[id] ^ said.get(id, frozenset())
+    }
     for owner, what in tally.counts:
         if owner in found:
             found[owner].add(what)

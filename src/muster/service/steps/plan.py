@@ -11,6 +11,7 @@ another by then.
 
 from __future__ import annotations
 
+from dataclasses import replace as replace_fields
 from datetime import datetime
 from typing import Any
 
@@ -117,5 +118,5 @@ def has_news(scene: Scene, sent: Sent) -> bool:
         and scene.now < sent.due
     ):
         return False
-    steps = next_steps(scene, sent).steps
+    steps = next_steps(replace_fields(scene, means=replace_fields(scene.means, chance=str)), sent).steps
     return bool(steps.instructions) or steps.post_step_action == "exit"

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The smaller checks, as agents answer them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from muster.model.wire.cluster import MachineNetwork
+from muster.model.wire.reports import ApiVipConnectivityResponse, StepReply, TangConnectivityResponse
+from muster.service.decisions.replies import take_reply
+from muster.service.realm import Draft, Realm
+from muster.service.refusals import BadRequest
+from muster.service.state import Host
+from tests.unit.service.hosts import NOW, all_told, answer, host_id
+
+
+def me(realm: Realm) -> Host:
+    return realm.hosts[host_id(1)]
+
+
+def test_time_sources() -> None:
+    realm = all_told(1)
+    sources = [
+        {"source_name": "ntp.example.com", "source_state": "synced"},
+        {"source_name": "192.0.2.1", "source_state": "bewildered"},
+    ]
+    answer(realm, 1, "ntp-synchronizer", {"ntp_sources": sources})
+    assert [(each.source_name, each.source_state) for each in me(realm).ntp_sources or ()] == [
+        ("192.0.2.1", "error"),
+        ("ntp.example.com", "synced"),
+    ]
+    assert answer(realm, 1, "ntp-synchronizer", {"ntp_sources": sources[::-1]}).events == []
+    answer(realm, 1, "ntp-synchronizer", {"ntp_sources": None})
+    assert me(realm).ntp_sources == ()
+
+
+def test_names_resolve_in_any_order() -> None:
+    realm = all_told(1)
+    found = [{"domain_name": "api.example.com", "ipv4_addresses": ["192.0.2.2", "192.0.2.1"]}]
+    answer(realm, 1, "domain-resolution", {"resolutions": found})
+    found[0]["ipv4_addresses"] = ["192.0.2.1", "192.0.2.2"]
+    assert answer(realm, 1, "domain-resolution", {"resolutions": found}).events == []
+    assert answer(realm, 1, "domain-resolution", {"resolutions": None}).events != []
+
+
+def test_free_addresses_and_none_yet() -> None:
+    realm = all_told(1)
+    answer(realm, 1, "free-network-addresses", [{"network": "192.0.2.0/30", "free_addresses": ["192.0.2.2"]}])
+    assert answer(realm, 1, "free-network-addresses", "").events == []
+    assert [each.network for each in me(realm).free_addresses or ()] == ["192.0.2.0/30"]
+
+
+def test_a_slow_disk_is_told_once() -> None:
+    realm = all_told(1)
+    slow = {"path": "/dev/sda", "io_sync_duration": 23}
+    draft = answer(realm, 1, "installation-disk-speed-check", slow)
+    assert me(realm).disk_speeds["/dev/sda"].speed_ms == 23
+    assert [each.severity for each in draft.events if each.name] == ["warning"]
+    assert "takes 23 ms" in draft.events[-1].message
+    assert answer(realm, 1, "installation-disk-speed-check", slow).events == []
+    assert answer(realm, 1, "installation-disk-speed-check", "").events == []
+
+
+def test_a_disk_that_could_not_be_measured() -> None:
+    realm = all_told(1)
+    answer(realm, 1, "installation-disk-speed-check", "", exit_code=124)
+    assert me(realm).disk_speeds["/dev/sda"].exit_code == 124
+
+
+def test_images_are_merged_and_not_measured_again() -> None:
+    realm = all_told(1)
+    first = {"name": "a", "result": "success", "size_bytes": 10, "download_rate": 3.5}
+    answer(realm, 1, "container-image-availability", {"images": [first]})
+    more = [{"name": "a", "result": "success"}, {"name": "b", "result": "failure"}]
+    draft = answer(realm, 1, "container-image-availability", {"images": more}, exit_code=2)
+    assert [(each.name, each.result, each.download_rate) for each in me(realm).images] == [
+        ("a", "success", 3.5),
+        ("b", "failure", None),
+    ]
+    assert [each.severity for each in draft.events if each.name] == ["error"]
+    assert answer(realm, 1, "container-image-availability", {"images": more}, exit_code=2).events == []
+
+
+def test_tang() -> None:
+    realm = all_told(1)
+    answer(realm, 1, "tang-connectivity-check", {"is_success": True, "tang_server_response": None})
+    assert me(realm).tang_connectivity == TangConnectivityResponse(is_success=True)
+    answer(realm, 1, "tang-connectivity-check", "no such host", exit_code=1)
+    assert me(realm).tang_connectivity == TangConnectivityResponse(is_success=False)
+
+
+def test_what_a_cluster_hands_out_is_kept_in_outline_only() -> None:
+    realm = all_told(1)
+    ignition = {
+        "storage": {
+            "luks": [{"name": "root", "clevis": {"tpm2": True}, "keyFile": {"source": "data:,secret"}}],
+            "files": [{"path": "/etc/kubernetes/kubeconfig", "contents": {"source": "data:,secret"}}],
+        }
+    }
+    body = {"is_success": True, "url": "http://api", "ignition": msgspec.json.encode(ignition).decode()}
+    answer(realm, 1, "api-vip-connectivity-check", body)
+    found = me(realm).api_vip_connectivity
+    assert found is not None
+    assert found.ignition is not None
+    assert "secret" not in found.ignition
+    assert msgspec.json.decode(found.ignition) == {
+        "storage": {
+            "files": [{"path": "/etc/kubernetes/kubeconfig"}],
+            "luks": [{"name": "root", "clevis": {"tpm2": True}}],
+        }
+    }
+    answer(realm, 1, "api-vip-connectivity-check", {"is_success": True, "ignition": "garbage"})
+    assert me(realm).api_vip_connectivity == ApiVipConnectivityResponse(is_success=True)
+
+
+def leases(api: str, ingress: str) -> dict[str, str]:
+    return {"api_vip_address": api, "ingress_vip_address": ingress}
+
+
+def test_leases_become_virtual_addresses() -> None:
+    networks = (MachineNetwork(cidr="198.18.0.0/16"),)
+    realm = all_told(1, vip_dhcp_allocation=True, machine_networks=networks)
+    answer(realm, 1, "dhcp-lease-allocate", leases("198.18.3.3", "198.18.3.4"))
+    assert realm.cluster is not None
+    assert [each.ip for each in realm.cluster.api_vips] == ["198.18.3.3"]
+    assert answer(realm, 1, "dhcp-lease-allocate", leases("198.18.3.3", "198.18.3.4")).events == []
+    with pytest.raises(BadRequest, match=r"192\.0\.2\.9 is not in the machine network"):
+        answer(realm, 1, "dhcp-lease-allocate", leases("192.0.2.9", "198.18.3.4"))
+
+
+def test_an_upgrade_is_told() -> None:
+    realm = all_told(1)
+    done = answer(realm, 1, "upgrade-agent", {"agent_image": "agent:2", "result": "success"})
+    assert [each.name for each in done.events] == ["upgrade_agent_finished"]
+    failed = answer(realm, 1, "upgrade-agent", {"agent_image": "agent:2", "result": "failure"})
+    assert [each.name for each in failed.events] == ["upgrade_agent_failed"]
+
+
+def install(realm: Realm, **reply: Any) -> list[str]:
+    why: list[str] = []
+    draft = Draft(realm, NOW)
+    take_reply(
+        draft, me(realm), StepReply(step_type="install", **reply), lambda draft, host, text: why.append(text)
+    )
+    return why
+
+
+def test_an_installation_that_could_not_be_started() -> None:
+    realm = all_told(1)
+    assert install(realm, exit_code=0) == []
+    assert install(realm, exit_code=1, error="no such image") == ["no such image"]
+    assert install(realm, exit_code=1) == ["the installer ended with status 1"]
+    assert install(realm, exit_code=125, error='the container name "x" is already in use') == []
+    assert install(realm, exit_code=125, error="no space left") == ["no space left"]
+
+
+def test_a_lost_medium_and_its_return() -> None:
+    realm = all_told(1)
+    answer(realm, 1, "inventory", "cannot read /dev/sr0", exit_code=256)
+    assert me(realm).media_status == "disconnected"
+    answer(realm, 1, "ntp-synchronizer", {"ntp_sources": []})
+    assert me(realm).media_status == "connected"
+
+
+@pytest.mark.parametrize("step_type", ["inventory", "connectivity-check", "verify-vips", "logs-gather"])
+def test_a_failed_step_says_nothing(step_type: str) -> None:
+    assert answer(all_told(1), 1, step_type, "Traceback", exit_code=1).events == []
+
+
+def test_a_reply_to_nothing_is_refused() -> None:
+    realm = all_told(1)
+    with pytest.raises(BadRequest, match="does not say to which step"):
+        take_reply(Draft(realm, NOW), me(realm), StepReply(), lambda draft, host, text: None)

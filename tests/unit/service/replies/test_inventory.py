@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inventories are taken over, and the same machine is the same."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from muster.model.wire.inventory import Cpu, Interface, IoPerf
+from muster.service.realm import Draft
+from muster.service.refusals import BadRequest, StateConflict
+from tests.unit.service.hosts import (
+    NOW,
+    answer,
+    host_id,
+    make_disk,
+    make_inventory,
+    make_realm,
+    settle,
+    tell_inventory,
+)
+
+
+def test_the_same_machine_is_no_news() -> None:
+    realm = make_realm(1)
+    assert tell_inventory(realm, 1).events
+    again = tell_inventory(realm, 1)
+    assert again.events == []
+    assert again.documents == {}
+
+
+def test_what_changes_by_itself_is_no_news() -> None:
+    realm = make_realm(1)
+    cpu = Cpu(count=8, architecture="x86_64", frequency=2399.1, flags=("fpu", "vmx"))
+    tell_inventory(realm, 1)
+    restless = make_disk(smart="37 degrees", io_perf=IoPerf(sync_duration=4))
+    assert tell_inventory(realm, 1, cpu=cpu, disks=(restless,)).events == []
+
+
+def test_everything_is_filled_in_at_once() -> None:
+    realm = make_realm(1, control_plane_count=1)
+    draft = tell_inventory(realm, 1, disks=(make_disk("sdb", 50), make_disk("sda", 200)))
+    host = realm.hosts[host_id(1)]
+    assert host.inventory is not None
+    assert host.inventory.disks is not None
+    assert [disk.id for disk in host.inventory.disks] == [
+        "/dev/disk/by-path/pci-sdb",
+        "/dev/disk/by-path/pci-sda",
+    ]
+    assert host.installation_disk_path == "/dev/sda"
+    assert host.disk_reason == "/dev/sda is the only disk that can be installed on"
+    assert host.networks == ("198.18.0.0/16",)
+    assert host.suggested_role == "master"
+    assert len([each for each in draft.events if each.kind == "host" and each.values]) <= 2
+
+
+def test_virtual_interfaces_are_left_out() -> None:
+    kinds = ("physical", "veth", "bond", "vlan", "bridge", None)
+    nics = tuple(Interface(name=f"nic{at}", type=kind) for at, kind in enumerate(kinds))
+    realm = make_realm(1)
+    tell_inventory(realm, 1, interfaces=nics)
+    inventory = realm.hosts[host_id(1)].inventory
+    assert inventory is not None
+    assert [each.name for each in inventory.interfaces or ()] == ["nic0", "nic2", "nic3", "nic5"]
+
+
+def test_processors_of_a_kind_are_kept_once() -> None:
+    realm = make_realm(2)
+    for number in (1, 2):
+        answer(realm, number, "inventory", msgspec.json.encode(make_inventory(number)).decode())
+    first, second = (host.inventory for host in realm.hosts.values())
+    assert first is not None
+    assert second is not None
+    assert first.cpu is not None
+    assert second.cpu is not None
+    assert first.cpu.flags is second.cpu.flags
+
+
+def test_a_host_that_is_being_installed_is_settled() -> None:
+    realm = make_realm(1)
+    draft = Draft(realm, NOW)
+    draft.change(draft.hosts[host_id(1)], status="preparing-for-installation")
+    settle(draft)
+    with pytest.raises(StateConflict, match="its inventory is settled"):
+        tell_inventory(realm, 1)
+    assert realm.hosts[host_id(1)].inventory is None
+
+
+def test_nonsense_changes_nothing() -> None:
+    realm = make_realm(1)
+    tell_inventory(realm, 1)
+    before = realm.hosts[host_id(1)]
+    with pytest.raises(BadRequest):
+        answer(realm, 1, "inventory", '{"hostname": ')
+    assert realm.hosts[host_id(1)] is before
