@@ -163,20 +163,24 @@ class Committer:
     # In the loop again
 
     def _resolve(self, outcomes: list[tuple[_Waiting, Exception | None]]) -> None:
-        for each, error in outcomes:
-            for realm in each.epochs:
-                if self._last.get(realm) is each.future:
-                    del self._last[realm]
-                if error is not None and self.is_stale(realm):
-                    self._tell(realm)
-        for each, error in outcomes:
-            if each.future.done():
-                continue
-            if error is None:
-                each.future.set_result(None)
-            else:
-                each.future.set_exception(error)
-                each.future.exception()  # Nobody may wait for it any more; that is no news.
+        try:
+            for each, error in outcomes:
+                for realm in each.epochs:
+                    if self._last.get(realm) is each.future:
+                        del self._last[realm]
+                    if error is not None and self.is_stale(realm):
+                        self._tell(realm)
+        finally:
+            for each, error in outcomes:
+                _answer(each.future, error)
+
+
+def _answer(future: asyncio.Future[None], error: Exception | None) -> None:
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)
+        future.exception()  # Nobody may wait for it any more; that is no news.
 
 
 def _copy(error: Exception) -> Exception:

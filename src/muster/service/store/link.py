@@ -58,6 +58,10 @@ _UNAVAILABLE: Final = (
 )
 
 
+class LostError(UnavailableError):
+    """The connection was lost while it was used: nobody knows what the server did last."""
+
+
 @dataclass(frozen=True)
 class Address:
     """Which database, and how to log in."""
@@ -134,7 +138,9 @@ class Link:
     def _trouble(self, error: psycopg.Error) -> StoreError:
         if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
             self._drop()  # What was the primary is a standby now.
-        return explain(self._address, error, lost=self._connection is None or self._connection.closed)
+        if self._connection is None or self._connection.closed:
+            return explain(self._address, error, LostError)
+        return explain(self._address, error)
 
     def _tidy(self, connection: Connection) -> None:
         """Nobody finds a transaction that another one left open."""
@@ -163,13 +169,14 @@ def connect(address: Address) -> Connection:
         connection = psycopg.connect(**address.parameters, autocommit=True)
         connection.execute(_SETTINGS)
     except psycopg.Error as error:
-        raise explain(address, error, lost=True) from error
+        raise explain(address, error, UnavailableError) from error
     return connection
 
 
-def explain(address: Address, error: psycopg.Error, *, lost: bool) -> StoreError:
+def explain(address: Address, error: psycopg.Error, kind: type[StoreError] = StoreError) -> StoreError:
     """What is wrong, and what to do about it."""
-    kind = UnavailableError if lost or isinstance(error, _UNAVAILABLE) else StoreError
+    if kind is StoreError and isinstance(error, _UNAVAILABLE):
+        kind = UnavailableError
     hint = next((hint for of, hint in _HINTS if isinstance(error, of)), "look into the log of PostgreSQL")
     return kind(f"{address}: {address.explain(error)}", hint=hint)
 

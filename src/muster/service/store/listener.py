@@ -14,7 +14,7 @@ import psycopg
 from muster.service.store.link import Address, Connection, connect
 from muster.service.store.port import StoreError
 
-CHANNEL: Final = "muster"
+_CHANNEL: Final = "muster"
 _LONGEST_S: Final = 5.0
 
 
@@ -39,7 +39,7 @@ class Listener:
     def _begin(self) -> Connection:
         connection = connect(self._address)
         connection.add_notify_handler(self._note)
-        connection.execute(f"LISTEN {CHANNEL}")
+        connection.execute(f"LISTEN {_CHANNEL}")
         return connection
 
     def _run(self, connection: Connection) -> None:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The log and the state in PostgreSQL, for many clusters and several replicas without a leader.
 
-Every commit holds one lock from its first statement to its end. PostgreSQL lets only one transaction with a
-notification commit at a time anyway; holding the lock from the start makes the order of the log the order of
-commits for all who read it, and two replicas that change the same realms never wait in a circle.
+Every commit is one statement, a function of the schema: it is sent as a whole, so that no replica that stands
+still holds a lock, and costs one way there and back.
 """
 
 from __future__ import annotations
@@ -13,31 +12,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID, uuid4
 
+import psycopg
+
 from muster.errors import MusterError, UserError
 from muster.service.realm import Realm
 from muster.service.store.batch import Batch, gather
-from muster.service.store.link import Address, Connection, Link, parse_address
-from muster.service.store.listener import CHANNEL, Listener
-from muster.service.store.port import Change, ConflictError, Logged, UnavailableError, Wanted, encode
+from muster.service.store.link import Address, Connection, Link, LostError, parse_address
+from muster.service.store.listener import Listener
+from muster.service.store.port import (
+    Change,
+    ConflictError,
+    Logged,
+    StoreError,
+    UnavailableError,
+    Wanted,
+    encode,
+)
 from muster.service.store.rows import PAGE, make_realms, pick_told, read_logged
 from muster.service.store.schema import load_steps, next_steps
 
-_LOCK: Final = 0x6D75_7374_6572  # "muster"; for writing, and for changes of the schema
-_BEGIN: Final = f"BEGIN; SELECT pg_advisory_xact_lock({_LOCK})"
+_BEGIN: Final = "BEGIN; SELECT pg_advisory_xact_lock(x'6d7573746572'::bigint)"
+"""With the lock of whoever writes or changes the schema."""
 _DOUBT_S: Final = 10.0
 _EVENTS: Final = "SELECT sequence, realm, version, body FROM events"
-_TAKE_VERSIONS: Final = """
-    WITH wanted AS (
-        SELECT * FROM unnest(%s::text[], %s::bigint[], %s::bigint[]) AS w (realm, before, after)
-    ), made AS (
-        INSERT INTO realms SELECT realm, after, %s::uuid FROM wanted WHERE before = 0
-        ON CONFLICT DO NOTHING RETURNING id
-    ), changed AS (
-        UPDATE realms SET version = after, written = %s::uuid FROM wanted
-        WHERE id = realm AND version = before AND before > 0 RETURNING id
-    )
-    SELECT id FROM made UNION ALL SELECT id FROM changed
-"""
+_WRITE: Final = f"SELECT write_batch({', '.join(['%b'] * 17)})"
+_CONFLICT: Final = "MU001"
 
 
 class PostgresStore:
@@ -85,27 +84,21 @@ class PostgresStore:
         return make_realms(self._select(f"{query} WHERE realms.id = %s", realm))
 
     def commit(self, changes: Sequence[Change]) -> None:
-        batch, written = gather(changes), uuid4()
-        ending = False
+        batch, ticket = gather(changes), uuid4()
         try:
             with self._writer.use() as connection:
-                connection.execute(_BEGIN)
-                _take_versions(connection, batch, written)
-                with connection.pipeline():
-                    _write(connection, batch)
-                    self._notify(connection, batch)
-                    ending = True
-                    connection.execute("COMMIT")
-        except UnavailableError:
-            if not (ending and self._was_written(batch, written)):
+                connection.execute(_WRITE, [*_versions(batch), ticket, str(self._id), *_columns(batch)])
+        except LostError:
+            if not self._was_written(batch, ticket):
                 raise
+        except StoreError as error:
+            cause = error.__cause__
+            if isinstance(cause, psycopg.Error) and cause.sqlstate == _CONFLICT:
+                raise ConflictError(cause.diag.message_primary or "") from None
+            raise
 
-    def _notify(self, connection: Connection, batch: Batch) -> None:
-        news = [f"{self._id} {realm} {version}" for realm, version in batch.after.items()]
-        connection.execute("SELECT pg_notify(%s, news) FROM unnest(%s::text[]) AS news", [CHANNEL, news])
-
-    def _was_written(self, batch: Batch, written: UUID) -> bool:
-        """The connection was lost while a transaction ended: whether it ended well."""
+    def _was_written(self, batch: Batch, ticket: UUID) -> bool:
+        """The connection was lost in a commit: whether it was done."""
         deadline = time.monotonic() + _DOUBT_S
         while True:
             try:
@@ -113,7 +106,7 @@ class PostgresStore:
                     connection.execute(_BEGIN)  # The lost one has ended when we hold the lock.
                     found = connection.execute(
                         "SELECT id, version FROM realms WHERE id = ANY(%s) AND written = %s",
-                        [list(batch.after), written],
+                        [list(batch.after), ticket],
                     ).fetchall()
                     return dict(found) == batch.after
             except UnavailableError:
@@ -181,50 +174,19 @@ class PostgresStore:
         self._reader.close()
 
 
-def _take_versions(connection: Connection, batch: Batch, written: UUID) -> None:
-    """Give the realms their new versions, if they have the ones that were decided upon."""
+def _versions(batch: Batch) -> list[list[Any]]:
     realms = list(batch.after)
-    before, after = [batch.before[realm] for realm in realms], [batch.after[realm] for realm in realms]
-    done = connection.execute(_TAKE_VERSIONS, [realms, before, after, written, written]).fetchall()
-    for realm in realms:
-        if (realm,) not in done:
-            raise ConflictError(realm)
+    return [realms, [batch.before[realm] for realm in realms], [batch.after[realm] for realm in realms]]
 
 
-def _write(connection: Connection, batch: Batch) -> None:
-    """The events, rows and documents of a batch, one statement for each kind of work that there is."""
-    _unnest(
-        connection,
-        "INSERT INTO events (realm, version, name, body)"
-        " SELECT * FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::bytea[])",
-        [(realm, version, event.name, encode(event)) for realm, version, event in batch.events],
-    )
-    _unnest(
-        connection,
-        "INSERT INTO subjects SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::bytea[])"
-        " ON CONFLICT (realm, kind, id) DO UPDATE SET body = excluded.body",
-        [(*key, encode(body)) for key, body in batch.rows.items() if body is not None],
-    )
-    _unnest(
-        connection,
-        "DELETE FROM subjects WHERE (realm, kind, id) IN"
-        " (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[]))",
-        [key for key, body in batch.rows.items() if body is None],
-    )
-    _unnest(
-        connection,
-        "INSERT INTO documents SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::bytea[])"
-        " ON CONFLICT (realm, subject, name) DO UPDATE SET body = excluded.body",
-        [(*key, body) for key, body in batch.documents.items() if body is not None],
-    )
-    _unnest(
-        connection,
-        "DELETE FROM documents WHERE (realm, subject, name) IN"
-        " (SELECT * FROM unnest(%s::text[], %s::text[], %s::text[]))",
-        [key for key, body in batch.documents.items() if body is None],
-    )
-
-
-def _unnest(connection: Connection, query: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    if rows:
-        connection.execute(query.encode(), [list(column) for column in zip(*rows, strict=True)])
+def _columns(batch: Batch) -> list[list[Any] | None]:
+    """The events, rows and documents of a batch, column by column."""
+    events = [(realm, version, event.name, encode(event)) for realm, version, event in batch.events]
+    rows = [(*key, None if body is None else encode(body)) for key, body in batch.rows.items()]
+    documents = [(*key, body) for key, body in batch.documents.items()]
+    tables: list[Sequence[tuple[Any, ...]]] = [events, rows, documents]
+    return [
+        None if column is None else list(column)
+        for table in tables
+        for column in (zip(*table, strict=True) if table else [None] * 4)
+    ]

@@ -88,20 +88,19 @@ def _eventually(work: Callable[[], None]) -> None:
     pytest.fail("it did not come back")
 
 
-def cut_at_commit(monkeypatch: pytest.MonkeyPatch, server: Postgres, *, done: bool) -> None:
-    """End the writer's session at the moment when it ends its transaction, before or after it is done."""
+def cut_in_commit(monkeypatch: pytest.MonkeyPatch, server: Postgres, *, done: bool) -> None:
+    """End the writer's session when it commits: before it is done, or after, when nobody was told yet."""
     real = psycopg.Connection.execute
 
-    def execute(connection: Any, query: Any, *rest: Any, **more: Any) -> Any:
-        if query != "COMMIT":
-            return real(connection, query, *rest, **more)
+    def execute(connection: Any, query: Any, *rest: Any) -> Any:
+        if "write_batch" not in query:
+            return real(connection, query, *rest)
         monkeypatch.undo()
         if done:
-            real(connection, "COMMIT")
-            connection._pipeline.sync()
+            real(connection, query, *rest)
         with server.ask("postgres") as admin:
             admin.execute("SELECT pg_terminate_backend(%s, 60000)", [connection.info.backend_pid])
-        return real(connection, "COMMIT")
+        return real(connection, query, *rest)
 
     monkeypatch.setattr(psycopg.Connection, "execute", execute)
 
@@ -114,7 +113,7 @@ def test_a_connection_that_is_lost_while_it_commits(
     with closing(PostgresStore(fragile.url(database))) as store:
         realm = Realm("c1")
         store.commit([begin(realm)])
-        cut_at_commit(monkeypatch, fragile, done=done)
+        cut_in_commit(monkeypatch, fragile, done=done)
         change = rename(realm, "b")
         if done:
             store.commit([change])
