@@ -6,13 +6,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import queue
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -21,11 +18,11 @@ import pytest
 from muster.errors import UserError
 from muster.service.committer import Committer
 from muster.service.realm import Draft, Realm, fold
-from muster.service.replay import check_store
 from muster.service.state import Host
 from muster.service.store.port import ConflictError, StoreError, UnavailableError
 from muster.service.store.postgres import PostgresStore
 from muster.service.store.schema import load_steps
+from tests.component.service.store.test_killed import check_all_is_there
 from tests.postgres import Postgres, start_postgres
 from tests.realms import begin, decide, make_host, rename
 
@@ -184,16 +181,6 @@ def _add(host: Host, draft: Draft) -> None:
     draft.add(host)
 
 
-def check_all_is_there(store: PostgresStore, acknowledged: set[str]) -> None:
-    """All that was answered, once, and no version twice or left out."""
-    assert check_store(store) == []
-    there = [id for realm in store.load() for id in realm.hosts]
-    assert len(there) == len(set(there))
-    assert acknowledged <= set(there)
-    for realm in store.load():
-        assert [each.version for each in store.log(realm.id)] == list(range(1, realm.version + 1))
-
-
 async def test_restarts_under_load_lose_nothing(fragile: Postgres, database: str) -> None:
     with closing(PostgresStore(fragile.url(database))) as store:
         load = Load(store, clusters=4)
@@ -210,57 +197,6 @@ async def test_restarts_under_load_lose_nothing(fragile: Postgres, database: str
             tasks.create_task(load.run(writers=8))
             tasks.create_task(restart())
         check_all_is_there(store, load.acknowledged)
-
-
-REPLICA = """
-import sys
-from muster.service.store.postgres import PostgresStore
-from muster.service.state import Host
-from muster.service.store.port import ConflictError
-from tests.realms import decide, make_host
-store = PostgresStore(sys.argv[1])
-for number in range(100_000):
-    host = make_host(f"{sys.argv[2]}-{number}")
-    while True:
-        (realm,) = store.load("c1")
-        try:
-            store.commit([decide(realm, lambda draft: draft.add(host))])
-        except ConflictError:
-            continue
-        print(host.id, flush=True)
-        break
-"""
-
-
-def test_replicas_that_are_killed_lose_nothing(fragile: Postgres, database: str) -> None:
-    """Two write the same realm; one of them is killed at some moment, again and again."""
-    url = fragile.url(database)
-    acknowledged: set[str] = set()
-    with closing(PostgresStore(url)) as store:
-        store.commit([begin(Realm("c1"))])
-        with _replica(url, "steady") as steady:
-            for number in range(4):
-                with _replica(url, f"killed{number}") as replica:
-                    acknowledged.update(_read_lines(replica, 5 + number))
-                    replica.kill()
-                    acknowledged.update(_read_lines(replica))
-            steady.kill()
-            acknowledged.update(_read_lines(steady))
-        assert len(acknowledged) > 26
-        check_all_is_there(store, acknowledged)
-        store.commit([rename(next(iter(store.load("c1"))), "after")])
-
-
-def _replica(url: str, name: str) -> subprocess.Popen[str]:
-    argv = [sys.executable, "-c", REPLICA, url, name]
-    return subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[4])
-
-
-def _read_lines(replica: subprocess.Popen[str], count: int | None = None) -> list[str]:
-    """So many lines, or all that are left; one that was not printed to its end does not count."""
-    assert replica.stdout is not None
-    lines = itertools.islice(replica.stdout, count)
-    return [line.strip() for line in lines if line.endswith("\n")]
 
 
 def test_replicas_that_start_at_once_make_one_schema(fragile: Postgres, database: str) -> None:
