@@ -137,7 +137,6 @@ class Running:
             media=media,
             links=SignedLinks(self.tokens, url),
             host_tokens=HostTokens(self.tokens, now),
-            login=LoginDesk(self.login, self._ended, lambda: now().timestamp()),
             offers=settings.offers,
             time_passed=time_passed,
         )
@@ -150,7 +149,8 @@ class Running:
     def _make_app(self) -> Any:
         load_operations()
         guard = Guard(self.tokens, self._ended, HostTies(self.engine))
-        api = Api(self.service, ROUTES, guard)
+        desk = LoginDesk(self.login, self._ended, lambda: now().timestamp())
+        api = Api(self.service, ROUTES, guard, desk)
         inner = CleanPaths(_Split(api, self._embedded), PREFIX)
         limited = Limits(inner, self._settings.limits, asyncio_clock)
         return SecureHeaders(limited, lambda: str(uuid.uuid4()), PREFIX)

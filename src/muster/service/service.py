@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from muster.frozen import dataclass
 from muster.model.wire.infra_env import HostStaticNetworkConfig
@@ -28,10 +28,6 @@ from muster.service.release_driver import ReleaseDriver
 from muster.service.state import InfraEnv, Kind
 from muster.service.steps.sent import Sent, note_reply
 from muster.service.store.port import Change, ConflictError, Store, StoreError
-
-if TYPE_CHECKING:
-    from muster.service.api.call import Reply
-    from muster.service.auth.personas import Grant
 
 T = TypeVar("T")
 _TRIES: Final = 8
@@ -96,16 +92,6 @@ class Links(Protocol):
     def sign(self, path: str, expires: datetime, *, cluster_id: str) -> str: ...
 
 
-class LoginOperations(Protocol):
-    """How people log in."""
-
-    async def show(self, grant: Grant | None) -> Reply: ...
-
-    async def log_in(self, address: str, body: bytes) -> Reply: ...
-
-    async def log_out(self, grant: Grant | None) -> Reply: ...
-
-
 class HostCredentials(Protocol):
     """What gives hosts tokens of their own."""
 
@@ -123,7 +109,6 @@ class Surroundings:
     media: Media
     links: Links
     host_tokens: HostCredentials
-    login: LoginOperations
     offers: Offers
     time_passed: Callable[[Draft, Kind, str, bool], None]
     """What a deadline means that has come; the last tells whether a host has been silent for too long."""

@@ -233,6 +233,27 @@ async def test_reads_wait_for_what_they_would_show() -> None:
         assert committer.pending("c1") is None
 
 
+async def test_what_waits_behind_others_still_waits_when_they_are_done() -> None:
+    disk, gate, realm = Disk(), threading.Event(), Realm("c1")
+
+    def hold(changes: Sequence[Change]) -> None:
+        assert changes[0].version == 1 or gate.wait(60)
+
+    disk.trouble = hold
+    async with opened(disk) as committer:
+        disk.free.clear()
+        first = committer.submit([begin(realm)])
+        assert await asyncio.to_thread(disk.busy.wait, 60)
+        last = committer.submit([rename(realm, "b")])
+        disk.free.set()
+        await first
+        assert committer.pending("c1") is last
+        gate.set()
+        await committer.settled("c1")
+        assert last.done()
+    assert names(disk, "c1") == ["ocp", "b"]
+
+
 async def test_who_goes_away_does_not_stop_what_was_decided() -> None:
     disk = Disk()
     async with opened(disk) as committer:

@@ -13,7 +13,7 @@ import msgspec
 
 from muster.errors import ExternalError, MusterError, UserError
 from muster.model.wire.files import Error, InfraError
-from muster.service.api.call import OPERATIONS, Call, Reply
+from muster.service.api.call import OPERATIONS, Call, LoginOperations, Reply
 from muster.service.api.router import Router
 from muster.service.api.table.route import Route
 from muster.service.auth.credentials import Knock
@@ -42,8 +42,10 @@ class NotAdmitted(MusterError):
 class Api:
     """All operations over one service."""
 
-    def __init__(self, service: Service, routes: Iterable[Route], guard: Guard) -> None:
-        self._service, self._guard = service, guard
+    def __init__(
+        self, service: Service, routes: Iterable[Route], guard: Guard, login: LoginOperations
+    ) -> None:
+        self._service, self._guard, self._login = service, guard, login
         self._router = Router(route for route in routes if route.operation_id in OPERATIONS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,15 +62,26 @@ class Api:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         route = routes.get(method)
         if route is None:
-            refused = _error(405, f"{scope['path']} knows {', '.join(sorted(routes))}, not {method}")
-            return "", _with(refused, (("allow", ", ".join(sorted(routes))),))
+            known = ", ".join(sorted(routes))
+            refused = _error(405, f"{scope['path']} knows {known}, not {method}")
+            return "", Reply(405, refused.body, headers=(("allow", known),))
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
             grant = self._admit(route, ids, scope)
             body = await _read(receive) if method != "GET" else b""
-            client = scope["client"][0] if scope.get("client") else ""
-            call = Call(self._service, ids, _query(scope), headers, body, grant, _request_id(scope), client)
-            reply = await OPERATIONS[route.operation_id](call)
+            reply = await OPERATIONS[route.operation_id](
+                Call(
+                    service=self._service,
+                    ids=ids,
+                    query=_query(scope),
+                    headers=headers,
+                    body=body,
+                    grant=grant,
+                    request_id=_request_id(scope),
+                    client=scope["client"][0] if scope.get("client") else "",
+                    login=self._login,
+                )
+            )
         except Exception as error:  # noqa: BLE001 - nobody is answered with a traceback
             return route.operation_id, _failure(error, route)
         return route.operation_id, _tag(reply, headers) if method == "GET" else reply
@@ -90,11 +103,6 @@ def _query(scope: Scope) -> dict[str, str]:
 def _request_id(scope: Scope) -> str:
     state = scope.get("state")
     return str(state.get(STATE_KEY, "")) if state else ""
-
-
-def _with(reply: Reply, headers: tuple[tuple[str, str], ...]) -> Reply:
-    """The same answer with these headers."""
-    return Reply(reply.status, reply.body, reply.media_type, headers)
 
 
 async def _read(receive: Receive) -> bytes:

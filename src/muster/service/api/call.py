@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -17,6 +17,16 @@ T = TypeVar("T")
 _encoder: Final = msgspec.json.Encoder()
 JSON: Final = "application/json"
 OCTETS: Final = "application/octet-stream"
+
+
+class LoginOperations(Protocol):
+    """How people log in."""
+
+    async def show(self, grant: Grant | None) -> Reply: ...
+
+    async def log_in(self, address: str, body: bytes) -> Reply: ...
+
+    async def log_out(self, grant: Grant | None) -> Reply: ...
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,8 @@ class Call:
     request_id: str = ""
     client: str = ""
     """The address that it came from."""
+    login: LoginOperations | None = None
+    """Where people log in."""
 
     def decode(self, kind: type[T]) -> T:
         """The body as what it has to be."""

@@ -36,14 +36,17 @@ async def metrics(call: Call) -> Reply:
 
 @answers("v2GetLogin")
 async def get_login(call: Call) -> Reply:
-    return await call.service.around.login.show(call.grant)
+    assert call.login is not None
+    return await call.login.show(call.grant)
 
 
 @answers("v2Login")
 async def log_in(call: Call) -> Reply:
-    return await call.service.around.login.log_in(call.client, call.body)
+    assert call.login is not None
+    return await call.login.log_in(call.client, call.body)
 
 
 @answers("v2Logout")
 async def log_out(call: Call) -> Reply:
-    return await call.service.around.login.log_out(call.grant)
+    assert call.login is not None
+    return await call.login.log_out(call.grant)

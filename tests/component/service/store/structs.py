@@ -30,7 +30,7 @@ def anything(of: Any) -> st.SearchStrategy[Any]:
         return _PLAIN[of]
     origin, inner = get_origin(of), get_args(of)
     if origin is Annotated:
-        return _within(*inner)
+        return _within(inner[0], [each for each in inner[1:] if isinstance(each, msgspec.Meta)])
     if origin is Literal:
         return st.sampled_from(inner)
     if origin in (Union, types.UnionType):
@@ -44,10 +44,15 @@ def anything(of: Any) -> st.SearchStrategy[Any]:
     return st.from_type(of)
 
 
-def _within(of: Any, limits: msgspec.Meta) -> st.SearchStrategy[Any]:
+def _within(of: Any, limits: list[msgspec.Meta]) -> st.SearchStrategy[Any]:
+    def limit(name: str, default: int) -> int:
+        return next((int(found) for each in limits if (found := getattr(each, name)) is not None), default)
+
     if of is int:
-        return st.integers(int(limits.ge or 0), int(limits.le or 2**63 - 1))
-    return st.text("abc", min_size=limits.min_length or 0, max_size=min(limits.max_length or 5, 5))
+        return st.integers(limit("ge", 0), limit("le", 2**63 - 1))
+    if of is str:
+        return st.text("abc", min_size=limit("min_length", 0), max_size=min(limit("max_length", 5), 5))
+    return anything(of)
 
 
 def structs(of: type[T], **given: Any) -> st.SearchStrategy[T]:
