@@ -37,8 +37,7 @@ class ConflictError(StoreError):
         self.realm = realm
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One decision about one realm, ready to be written."""
 
     realm: str
@@ -64,8 +63,7 @@ class Wanted:
     message: str = ""
 
 
-@dataclass(frozen=True)
-class Logged:
+class Logged(msgspec.Struct, frozen=True):
     """An event with its place in the log."""
 
     sequence: int
