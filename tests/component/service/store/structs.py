@@ -44,14 +44,20 @@ def anything(of: Any) -> st.SearchStrategy[Any]:
     return st.from_type(of)
 
 
-def _within(of: Any, limits: list[msgspec.Meta]) -> st.SearchStrategy[Any]:
-    def limit(name: str, default: int) -> int:
-        return next((int(found) for each in limits if (found := getattr(each, name)) is not None), default)
-
+def _within(of: Any, *limits: Any) -> st.SearchStrategy[Any]:
+    found = {
+        name: value
+        for each in limits
+        if isinstance(each, msgspec.Meta)
+        for name in ("ge", "le", "min_length", "max_length")
+        if (value := getattr(each, name)) is not None
+    }
     if of is int:
-        return st.integers(limit("ge", 0), limit("le", 2**63 - 1))
+        return st.integers(int(found.get("ge", 0)), int(found.get("le", 2**63 - 1)))
     if of is str:
-        return st.text("abc", min_size=limit("min_length", 0), max_size=min(limit("max_length", 5), 5))
+        return st.text(
+            "abc", min_size=int(found.get("min_length", 0)), max_size=int(found.get("max_length", 5))
+        )
     return anything(of)
 
 
