@@ -30,7 +30,7 @@ def anything(of: Any) -> st.SearchStrategy[Any]:
         return _PLAIN[of]
     origin, inner = get_origin(of), get_args(of)
     if origin is Annotated:
-        return _within(inner[0], [each for each in inner[1:] if isinstance(each, msgspec.Meta)])
+        return _within(*inner)
     if origin is Literal:
         return st.sampled_from(inner)
     if origin in (Union, types.UnionType):
