@@ -96,7 +96,8 @@ async def update_cluster(call: Call) -> Reply:
 
 @answers("v2DeregisterCluster")
 async def deregister_cluster(call: Call) -> Reply:
-    await change(call, decide.deregister_cluster)
+    files = call.service.store.documents(realm_of(call).id)
+    await change(call, lambda draft: decide.deregister_cluster(draft, files))
     return empty()
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -141,11 +141,12 @@ def update_cluster(draft: Draft, params: V2ClusterUpdateParams, seal: Seal) -> C
     return draft.cluster
 
 
-def deregister_cluster(draft: Draft) -> None:
-    """A cluster is gone, and its hosts with it; nobody installs them any more."""
+def deregister_cluster(draft: Draft, files: Iterable[tuple[str, str]]) -> None:
+    """A cluster is gone, and with it its hosts and all its files; nobody installs them any more."""
     cluster = draft.cluster
     for host in list(draft.hosts.values()):
         draft.remove(host)
+    draft.documents.update(dict.fromkeys(files))
     draft.tell(cluster, "cluster_deregister_succeeded", f"Deregistered cluster {cluster.name}")
     draft.remove(cluster)
 
@@ -158,7 +159,11 @@ def ignore_validations(draft: Draft, wanted: IgnoredValidations) -> None:
 
 
 def _ignored(field: str, ids: tuple[str, ...] | str | None, known: Mapping[str, Any]) -> tuple[str, ...]:
-    wanted = tuple(msgspec.json.decode(ids)) if isinstance(ids, str) and ids else tuple(ids or ())
+    try:
+        given = msgspec.json.decode(ids) if isinstance(ids, str) and ids else ids or ()
+        wanted = msgspec.convert(given, tuple[str, ...])
+    except msgspec.MsgspecError:
+        raise checks.refuse(field, "it is no list of ids", 'write ["ntp-synced"], or ["all"]') from None
     if "all" in wanted:
         return ("all",)
     for id in wanted:

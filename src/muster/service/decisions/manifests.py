@@ -113,5 +113,5 @@ def _check_yaml(name: str, body: bytes) -> None:
     except (UnicodeDecodeError, ValueError, RecursionError):
         raise checks.refuse("content", f"{name} is not YAML") from None
     wanted: type = list if ".patch" in name else dict
-    if not all(isinstance(each, wanted) for each in documents):
+    if not documents or not all(isinstance(each, wanted) for each in documents):
         raise checks.refuse("content", f"{name} holds no {'patch' if wanted is list else 'object'}")

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Manifests that users add: taken as they are, or refused with what is wrong."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import pytest
+
+from muster.model.wire.files import CreateManifestParams, UpdateManifestParams
+from muster.service.decisions import manifests as decide
+from muster.service.realm import Draft
+from muster.service.refusals import BadRequest, NotFound, StateConflict
+from tests.unit.service.hosts import CLUSTER, NOW, make_realm
+
+POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+
+
+def put(draft: Draft, name: str, body: bytes = POD) -> None:
+    params = CreateManifestParams(file_name=name, content=b64encode(body).decode())
+    decide.create_manifest(draft, params)
+
+
+def test_it_is_kept_renamed_and_removed() -> None:
+    draft = Draft(make_realm(0), NOW)
+    put(draft, "a.yaml")
+    assert [*draft.cluster.manifests] == ["manifests/a.yaml"]
+    assert draft.documents == {(CLUSTER, "manifest/manifests/a.yaml"): POD}
+    change = UpdateManifestParams(folder="manifests", file_name="a.yaml", updated_folder="openshift")
+    made = decide.update_manifest(draft, change, POD)
+    assert (made.folder, made.file_name) == ("openshift", "a.yaml")
+    assert [*draft.cluster.manifests] == ["openshift/a.yaml"]
+    assert draft.documents[CLUSTER, "manifest/manifests/a.yaml"] is None
+    decide.delete_manifest(draft, "openshift", "a.yaml")
+    assert not draft.cluster.manifests
+    with pytest.raises(NotFound, match=r"no manifest openshift/a\.yaml"):
+        decide.delete_manifest(draft, "openshift", "a.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "why"),
+    [
+        ("a.txt", POD, "no name of a manifest"),
+        ("a b.yaml", POD, "no name of a manifest"),
+        ("../a.yaml", POD, "no name of a manifest"),
+        ("a.yaml", b"a: [", "is not YAML at line"),
+        ("a.yaml", b"\xff\xfe", "holds no object"),
+        ("a.yaml", b"- a list\n", "holds no object"),
+        ("a.yaml.patch_1", POD, "holds no patch"),
+        ("a.yaml", b"  \n", "it is empty"),
+        ("a.yaml", b"a: " + b"x" * (1 << 20), "at most"),
+    ],
+)
+def test_what_is_no_manifest_is_refused(name: str, body: bytes, why: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        put(Draft(make_realm(0), NOW), name, body)
+    assert why in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_json_and_patches_are_manifests() -> None:
+    draft = Draft(make_realm(0), NOW)
+    put(draft, "a.json", b'{"kind": "Pod"}')
+    put(draft, "a.yaml.patch_x", b"- op: remove\n  path: /a\n")
+    assert len(draft.cluster.manifests) == 2
+
+
+def test_content_that_is_not_base64() -> None:
+    with pytest.raises(BadRequest, match="not base64"):
+        decide.create_manifest(
+            Draft(make_realm(0), NOW), CreateManifestParams(file_name="a.yaml", content="%%")
+        )
+
+
+def test_a_cluster_under_way_keeps_its_manifests() -> None:
+    with pytest.raises(StateConflict, match="its manifests are fixed"):
+        put(Draft(make_realm(0, status="installing"), NOW), "a.yaml")
