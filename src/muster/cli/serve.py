@@ -244,7 +244,7 @@ def _settings(wish: _Wish, stack: ExitStack) -> tuple[Settings, Callable[[str, s
 
     def find(version: str, architecture: str) -> Release:
         for offer, load in releases:
-            if offer.version == version and architecture in offer.architectures:
+            if offer.version.lstrip("v") == version.lstrip("v") and architecture in offer.architectures:
                 return load()
         there = ", ".join(sorted({offer.version for offer, _ in releases})) or "none"
         raise UserError(

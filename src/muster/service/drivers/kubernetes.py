@@ -98,8 +98,13 @@ class KubernetesDriver:
             services=tuple(ip_network(each.cidr or "") for each in state.service_networks),
             api_vips=tuple(ip_address(each.ip or "") for each in state.api_vips),
             registries=self._registries,
-            pull_secret=Secret(order.pull_secret) if order.pull_secret else None,
+            pull_secret=_secret(order.pull_secret),
         )
+
+
+def _secret(text: str) -> Secret | None:
+    """The logins of registries; a site without a registry has none, and says so with an empty list."""
+    return Secret(text) if text and json.loads(text)["auths"] else None
 
 
 def host_name(host: Host) -> str:

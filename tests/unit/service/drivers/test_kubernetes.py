@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a Kubernetes release makes of a cluster and its hosts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from muster.errors import UserError
+from muster.model.wire.cluster import (
+    ApiVip,
+    ClusterNetwork,
+    IngressVip,
+    MachineNetwork,
+    Platform,
+    ServiceNetwork,
+)
+from muster.service.drivers.install_config import render_install_config
+from muster.service.drivers.kubernetes import KubernetesDriver
+from muster.service.release_driver import ClusterOrder
+from muster.service.state import Cluster
+from tests.clusters import RELEASE
+from tests.seeds import seeded
+from tests.unit.service.hosts import NOW, address, host_id, make_cluster, make_host, make_inventory
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0 me@example.com"
+
+
+def cluster(**more: Any) -> Cluster:
+    values: dict[str, Any] = {
+        "openshift_version": RELEASE.version,
+        "ssh_public_key": KEY,
+        "cluster_networks": (ClusterNetwork(cidr="10.128.0.0/14", host_prefix=23),),
+        "service_networks": (ServiceNetwork(cidr="172.30.0.0/16"),),
+        "machine_networks": (MachineNetwork(cidr="198.18.0.0/16"),),
+        "api_vips": (ApiVip(ip="198.18.9.1"),),
+        "ingress_vips": (IngressVip(ip="198.18.9.2"),),
+    }
+    return make_cluster(**(values | more))
+
+
+def order(hosts: int = 3, *, overrides: str = "", **more: Any) -> ClusterOrder:
+    made = tuple(
+        make_host(
+            number,
+            role="master",
+            bootstrap=number == 2,
+            inventory=make_inventory(number),
+            ignition_config_overrides=overrides if number == 1 else "",
+        )
+        for number in range(1, hosts + 1)
+    )
+    return ClusterOrder(cluster(**more), made, '{"auths": {}}', {})
+
+
+def driver() -> KubernetesDriver:
+    return KubernetesDriver(lambda version, architecture: RELEASE, seeded("driver"), lambda: NOW)
+
+
+def test_every_host_gets_a_config_of_its_own() -> None:
+    files = driver().prepare(order())
+    assert {f"host/{host_id(number)}.ign" for number in (1, 2, 3)} < files.keys()
+    tree = json.loads(files[f"host/{host_id(2)}.ign"])
+    paths = {file["path"] for file in tree["storage"]["files"]}
+    assert "/etc/hostname" in paths
+    assert any("kubelet" in path for path in paths)
+    assert tree["passwd"]["users"][0]["sshAuthorizedKeys"] == [KEY]
+
+
+def test_the_kubeconfig_is_that_of_the_cluster_and_stays_the_same() -> None:
+    files = driver().prepare(order())
+    config = yaml.safe_load(files["kubeconfig-noingress"])
+    assert config["clusters"][0]["cluster"]["server"] == "https://api.muster.example.com:6443"
+    again = ClusterOrder(**{**vars(order()), "secrets": files["secrets.json"].decode()})
+    later = driver().prepare(again)
+    assert later["kubeconfig-noingress"] == files["kubeconfig-noingress"]
+    assert later["kubeadmin-password"] == files["kubeadmin-password"]
+
+
+def test_what_a_user_adds_is_merged() -> None:
+    unit = {
+        "ignition": {"version": "3.4.0"},
+        "systemd": {"units": [{"name": "own.service", "enabled": True}]},
+    }
+    files = driver().prepare(order(overrides=json.dumps(unit)))
+    units = json.loads(files[f"host/{host_id(1)}.ign"])["systemd"]["units"]
+    assert "own.service" in {each["name"] for each in units}
+    others = json.loads(files[f"host/{host_id(3)}.ign"])["systemd"]["units"]
+    assert "own.service" not in {each["name"] for each in others}
+
+
+def test_a_host_outside_of_the_machine_network_is_named() -> None:
+    wrong = order(machine_networks=(MachineNetwork(cidr="203.0.113.0/24"),))
+    with pytest.raises(UserError, match=r"host host-2 has no address in 203\.0\.113\.0/24"):
+        driver().prepare(wrong)
+
+
+def test_the_images_are_those_of_the_release() -> None:
+    assert driver().images(order()) == tuple(image.pullspec for image in RELEASE.images)
+
+
+def test_the_install_config_is_shown_without_secrets() -> None:
+    body = yaml.safe_load(render_install_config(order()))
+    assert body["metadata"]["name"] == "muster"
+    assert body["networking"]["machineNetwork"] == [{"cidr": "198.18.0.0/16"}]
+    assert body["platform"]["baremetal"]["apiVIPs"] == ["198.18.9.1"]
+    assert body["controlPlane"]["replicas"] == 3
+    assert "auths" not in body["pullSecret"]
+    assert address(1) not in json.dumps(body)
+
+
+def test_overrides_are_merged_into_the_install_config() -> None:
+    text = '{"fips": true, "networking": {"networkType": "Calico"}}'
+    body = yaml.safe_load(render_install_config(order(install_config_overrides=text)))
+    assert body["fips"] is True
+    assert body["networking"]["networkType"] == "Calico"
+    assert body["networking"]["serviceNetwork"] == ["172.30.0.0/16"]
+
+
+def test_other_platforms_have_no_vips() -> None:
+    body = yaml.safe_load(render_install_config(order(platform=Platform(type="none"))))
+    assert body["platform"] == {"none": {}}
