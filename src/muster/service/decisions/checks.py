@@ -7,6 +7,7 @@ import json
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 
+from muster.config.formats.ignition import ignition_fault
 from muster.model.values import name_fault, url_fault
 from muster.service.refusals import BadRequest
 
@@ -92,6 +93,13 @@ def json_object(field: str, text: str) -> str:
         raise refuse(field, f"it is not JSON: {error}") from None
     if not isinstance(body, dict):
         raise refuse(field, "it is JSON, but no object", "begin with {")
+    return text
+
+
+def ignition(field: str, text: str) -> str:
+    """An Ignition config that is merged into another, or nothing."""
+    if text and (fault := ignition_fault(text)):
+        raise refuse(field, f"it is no Ignition config that can be merged: {fault}")
     return text
 
 

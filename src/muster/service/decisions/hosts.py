@@ -128,7 +128,7 @@ def update_installer_args(draft: Draft, host: Host, args: tuple[str, ...]) -> Ho
 def update_ignition(draft: Draft, host: Host, config: str) -> Host:
     """What is merged into the host's Ignition config."""
     _check_changeable(host)
-    draft.change(host, ignition_config_overrides=checks.json_object("config", config))
+    draft.change(host, ignition_config_overrides=checks.ignition("config", config))
     return draft.hosts[host.id]
 
 

@@ -20,7 +20,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "additional_ntp_sources": checks.ntp,
     "ntp_sources": checks.ntp,
     "ssh_authorized_key": checks.text,
-    "ignition_config_override": checks.json_object,
+    "ignition_config_override": checks.ignition,
     "additional_trust_bundle": checks.text,
     "rendezvous_ip": checks.ip,
 }

@@ -94,8 +94,9 @@ def test_words_for_the_installer() -> None:
     assert host.installer_args == '["--append-karg","a=b"]'
     with pytest.raises(BadRequest, match="--image-url=x is not for users"):
         decide.update_installer_args(draft, host, ("--image-url=x",))
-    with pytest.raises(BadRequest, match="it is not JSON"):
-        decide.update_ignition(draft, host, "{")
+    for config in ("{", '{"ignition": {"version": "9.9.9"}}'):
+        with pytest.raises(BadRequest, match="config: it is no Ignition config"):
+            decide.update_ignition(draft, host, config)
 
 
 def test_a_check_can_be_done_again() -> None:

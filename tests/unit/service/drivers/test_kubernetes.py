@@ -82,7 +82,7 @@ def test_the_kubeconfig_is_that_of_the_cluster_and_stays_the_same() -> None:
 
 def test_what_a_user_adds_is_merged() -> None:
     unit = {
-        "ignition": {"version": "3.4.0"},
+        "ignition": {"version": "3.2.0"},
         "systemd": {"units": [{"name": "own.service", "enabled": True}]},
     }
     files = driver().prepare(order(overrides=json.dumps(unit)))
