@@ -331,15 +331,17 @@ class DisconnectedClusterCreateParams(Wire, frozen=True, kw_only=True):
     openshift_version: str
 
 
+Ids: TypeAlias = Annotated[
+    str | tuple[str, ...] | None,
+    about('JSON list in a string; a plain list is taken too. "all" stands for all that can be ignored.'),
+]
+
+
 class IgnoredValidations(Wire, frozen=True, kw_only=True):
     """Checks that are not to stop the installation, as JSON lists in strings."""
 
-    cluster_validation_ids: Annotated[
-        str | None, Meta(description='JSON list in a string; "all" stands for all that can be ignored.')
-    ] = field(default=None, name="cluster-validation-ids")
-    host_validation_ids: Annotated[
-        str | None, Meta(description='JSON list in a string; "all" stands for all that can be ignored.')
-    ] = field(default=None, name="host-validation-ids")
+    cluster_validation_ids: Ids = field(default=None, name="cluster-validation-ids")
+    host_validation_ids: Ids = field(default=None, name="host-validation-ids")
 
 
 class ImportClusterParams(Wire, frozen=True, kw_only=True):

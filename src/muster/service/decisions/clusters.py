@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -159,17 +160,23 @@ def ignore_validations(draft: Draft, wanted: IgnoredValidations) -> None:
 
 
 def _ignored(field: str, ids: tuple[str, ...] | str | None, known: Mapping[str, Any]) -> tuple[str, ...]:
-    try:
-        given = msgspec.json.decode(ids) if isinstance(ids, str) and ids else ids or ()
-        wanted = msgspec.convert(given, tuple[str, ...])
-    except msgspec.MsgspecError:
-        raise checks.refuse(field, "it is no list of ids", 'write ["ntp-synced"], or ["all"]') from None
+    wanted = _ids(field, ids) if isinstance(ids, str) and ids else tuple(ids or ())
     if "all" in wanted:
         return ("all",)
     for id in wanted:
         if id in known and not known[id].ignorable:
             raise checks.refuse(field, f"{id} cannot be ignored", "leave it out")
     return wanted
+
+
+def _ids(field: str, text: str) -> tuple[str, ...]:
+    """A list in a string; a word alone is a list of one."""
+    if re.fullmatch(r"[a-z0-9-]+", text):
+        return (text,)
+    try:
+        return msgspec.json.decode(text, type=tuple[str, ...])
+    except msgspec.DecodeError:
+        raise checks.refuse(field, "it is no list of ids", """write it as '["ntp-synced"]'""") from None
 
 
 def _read(params: _Params, id: str, seal: Seal) -> dict[str, Any]:

@@ -4,19 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from muster.model.wire.cluster import Cluster as WireCluster
-from muster.model.wire.cluster import HostNetwork, ImageInfo
+from muster.model.wire.cluster import DiskEncryption, HostNetwork, ImageInfo
 from muster.model.wire.operators import BundleCreateParams, MonitoredOperator
 from muster.service.api.views.hosts import show_host
 from muster.service.api.views.text import PREFIX, copier, json_or_none, json_text, show_verdicts
 from muster.service.state import Cluster, Host
 from muster.service.validations.registry import CLUSTER
 
-_REWORDED: Final = ("ignored_host_validations", "ignored_cluster_validations")
+_REWORDED: Final = (
+    *("ignored_host_validations", "ignored_cluster_validations", "disk_encryption"),
+    *("install_started_at", "install_completed_at"),
+)
 _copy = copier(Cluster, WireCluster, "status_info", *_REWORDED)
+NEVER: Final = datetime(1, 1, 1, tzinfo=UTC)
+"""How clients know a time that has not come: one of them waits for an installation to end by it."""
+_NO_ENCRYPTION: Final = DiskEncryption(enable_on="none", mode="tpmv2")
 
 
 def show_cluster(
@@ -30,7 +36,7 @@ def show_cluster(
     when = heard or {}
     return WireCluster(
         href=f"{PREFIX}/clusters/{cluster.id}",
-        image_info=ImageInfo(),
+        image_info=ImageInfo(ssh_public_key=cluster.ssh_public_key or None),
         status_info=cluster.status_info,
         high_availability_mode="None" if cluster.control_plane_count == 1 else "Full",
         pull_secret_set=bool(cluster.pull_secret),
@@ -39,6 +45,9 @@ def show_cluster(
         ignored_cluster_validations=json_or_none(cluster.ignored_cluster_validations),
         operator_bundles=_bundles(cluster.monitored_operators),
         last_installation_preparation=cluster.preparation,
+        disk_encryption=cluster.disk_encryption or _NO_ENCRYPTION,
+        install_started_at=cluster.install_started_at or NEVER,
+        install_completed_at=cluster.install_completed_at or NEVER,
         hosts=tuple(show_host(host, cluster, heard_at=when.get(host.id)) for host in hosts)
         if with_hosts
         else None,

@@ -11,13 +11,14 @@ from muster.model.wire.host import HostRegistrationResponse, NextStepRunnerComma
 from muster.model.wire.reports import DiskInfo, DomainResolutionResponse
 from muster.model.wire.steps import NextStepCmdRequest
 from muster.service.api.views.text import PREFIX, copier, json_or_none, json_text, show_verdicts
+from muster.service.derive.names import effective_name
 from muster.service.state import Cluster, Host
 from muster.service.states.stages import stages_of
 from muster.service.validations.registry import HOST
 
 _REWORDED: Final = (
     *("inventory", "free_addresses", "ntp_sources", "api_vip_connectivity", "tang_connectivity"),
-    *("disks_to_be_formatted", "skip_formatting_disks"),
+    *("disks_to_be_formatted", "skip_formatting_disks", "requested_hostname"),
 )
 _SEALED: Final = ("fencing_credentials",)
 _copy = copier(Host, WireHost, "status_info", *_REWORDED, *_SEALED)
@@ -35,6 +36,7 @@ def show_host(
     return WireHost(
         href=f"{PREFIX}/infra-envs/{host.infra_env_id}/hosts/{host.id}",
         status_info=host.status_info,
+        requested_hostname=effective_name(host),
         connectivity=None if connectivity is None else connectivity.decode("utf-8", "replace"),
         inventory=json_text(host.inventory) if inventory and host.inventory is not None else None,
         **_stages(host, cluster),

@@ -10,7 +10,7 @@ from muster.model.wire.infra_env import InfraEnv as WireInfraEnv
 from muster.service.api.views.text import PREFIX, copier, json_or_none
 from muster.service.state import InfraEnv
 
-_REWORDED: Final = ("static_network_config", "kernel_arguments", "size_bytes")
+_REWORDED: Final = ("static_network_config", "kernel_arguments", "size_bytes", "openshift_version")
 _copy = copier(InfraEnv, WireInfraEnv, *_REWORDED)
 
 
@@ -23,6 +23,7 @@ def show_infra_env(
         href=f"{PREFIX}/infra-envs/{infra_env.id}",
         static_network_config=json_or_none(infra_env.static_network_config),
         kernel_arguments=json_or_none(infra_env.kernel_arguments),
+        openshift_version=infra_env.openshift_version,
         pull_secret_set=bool(infra_env.pull_secret),
         size_bytes=infra_env.size_bytes or None,
         download_url=download_url or None,

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`aicli` from PyPI, unmodified: everything it knows to do, against the whole service over TLS."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from muster.service.offers import Offer, Offers
+from tests.component.live import Live, coreos_installer
+from tests.component.service.aicli import Aicli, settle_in
+from tests.component.service.test_installation import finish
+from tests.component.service.whole import Whole, machines, open_service, play
+from tests.discovery import NETWORK, base_of
+
+VIPS = ("-P", "api_vip=192.0.2.200", "-P", "ingress_vip=192.0.2.201")
+MANIFEST = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n"
+
+
+def the_one(things: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    (found,) = (each for each in things if each["name"] == name)
+    return found
+
+
+def named(site: Whole, *more: str) -> tuple[str, ...]:
+    return ("-P", f"openshift_version={site.version}", "-P", "base_dns_domain=example.com", *more)
+
+
+def test_clusters_and_infra_envs(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            aicli = settle_in(site, tmp_path / "home")
+            out = await aicli("create", "cluster", *named(site), *VIPS, "alpha")
+            assert f"Using version {site.version}" in out
+            await aicli("create", "cluster", *named(site, "-P", "sno=true", "-P", "infraenv=false"), "solo")
+            assert "already there" in await aicli("create", "cluster", *named(site), "alpha", fails=True)
+            await _look_at_clusters(aicli)
+            await _change_clusters(aicli)
+            await _infra_envs(site, aicli)
+            await aicli("delete", "cluster", "-y", "alpha", "solo")
+            assert await aicli.clusters() == []
+            assert "alpha_infra-env" not in await aicli("list", "infraenv")
+
+    play(scene)
+
+
+async def _look_at_clusters(aicli: Aicli) -> None:
+    alpha, solo = the_one(await aicli.clusters(), "alpha"), the_one(await aicli.clusters(), "solo")
+    assert [each["ip"] for each in alpha["api_vips"]] == ["192.0.2.200"]
+    assert (solo["high_availability_mode"], solo["user_managed_networking"]) == ("None", True)
+    table = await aicli("list", "cluster")
+    assert " alpha " in table
+    assert "pending-for-input" in table or "insufficient" in table
+    about = await aicli.info("cluster", "alpha")
+    assert (about["id"], about["base_dns_domain"]) == (alpha["id"], "example.com")
+    assert "cpu_cores" in await aicli("info", "cluster", "--preflight", "alpha")
+    assert "sufficient-masters-count" in await aicli("info", "validation", "alpha")
+    exported = yaml.safe_load((await aicli("export", "cluster", "alpha")).split("\n", 1)[1])
+    assert exported["name"] == "alpha"
+    assert "Registered cluster alpha" in await aicli("list", "event", "alpha")
+    assert "supported openshift versions" in await aicli("info", "service")
+
+
+async def _change_clusters(aicli: Aicli) -> None:
+    change = ("-P", "additional_ntp_source=ntp.example.com", "-P", "tags=[a,b]", "-P", "fips=true")
+    networks = ("-P", "machine_networks=[192.0.2.0/24]", "-P", "cluster_networks=[10.132.0.0/14]")
+    await aicli("update", "cluster", *change, *networks, "-P", "ignore_validations=true", "alpha")
+    about = the_one(await aicli.clusters(), "alpha")
+    assert (about["additional_ntp_source"], about["tags"]) == ("ntp.example.com", "a,b")
+    assert about["machine_networks"] == [{"cluster_id": about["id"], "cidr": "192.0.2.0/24"}]
+    assert about["cluster_networks"][0]["host_prefix"] == 23
+    assert json.loads(about["ignored_cluster_validations"]) == ["all"]
+    config = yaml.safe_load(await aicli("download", "installconfig", "--stdout", "alpha"))
+    assert config["fips"] is True
+    await aicli("update", "installconfig", "-P", "network_type=Calico", "alpha")
+    config = yaml.safe_load(await aicli("download", "installconfig", "--stdout", "alpha"))
+    assert config["networking"]["networkType"] == "Calico"
+    await aicli("update", "cluster", "-P", "manifests=[{'a.yaml':'kind: A'}]", "-P", "mtu=8900", "alpha")
+    listed = await aicli("list", "manifest", "alpha")
+    assert "a.yaml" in listed
+    assert "99-ovn.yaml" in listed
+
+
+async def _infra_envs(site: Whole, aicli: Aicli) -> None:
+    networks = [
+        {
+            "network_yaml": NETWORK.replace("{0}", "10"),
+            "mac_interface_map": [{"mac_address": "52:54:00:ad:00:0a", "logical_nic_name": "eth0"}],
+        }
+    ]
+    (aicli.home / "network.yaml").write_text(yaml.safe_dump({"static_network_config": networks}))
+    more = ("-P", "minimal=true", "-P", "proxy=proxy.example.com:3128", "-P", "noproxy=example.com")
+    await aicli("create", "infraenv", *named(site, *more), "--paramfile", "network.yaml", "pool")
+    assert "minimal-iso" in await aicli("list", "infraenv")
+    about = await aicli.info("infraenv", "pool")
+    assert about["type"] == "minimal-iso"
+    assert "http://proxy.example.com:3128" in about["proxy"]
+    assert "52:54:00:ad:00:0a" in await aicli("info", "static-network-config", "pool")
+    await aicli("update", "infraenv", "-P", "kernel_arguments=quiet rd.debug", "-P", "minimal=false", "pool")
+    about = await aicli.info("infraenv", "pool")
+    assert about["type"] == "full-iso"
+    assert [each["value"] for each in json.loads(about["kernel_arguments"])] == ["quiet", "rd.debug"]
+    await aicli("update", "iso", "-P", "password=true", "pool")
+    assert "aicli" in (await aicli.info("infraenv", "pool"))["ignition_config_override"]
+    await aicli("delete", "infraenv", "-y", "pool")
+    assert "pool" not in await aicli("list", "infraenv")
