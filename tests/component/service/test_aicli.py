@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tarfile
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 
 import yaml
 
-from muster.service.offers import Offer, Offers
 from tests.component.live import Live, coreos_installer
 from tests.component.service.aicli import Aicli, settle_in
 from tests.component.service.test_installation import finish
@@ -108,3 +108,94 @@ async def _infra_envs(site: Whole, aicli: Aicli) -> None:
     assert "aicli" in (await aicli.info("infraenv", "pool"))["ignition_config_override"]
     await aicli("delete", "infraenv", "-y", "pool")
     assert "pool" not in await aicli("list", "infraenv")
+
+
+def test_an_installation(tmp_path: Path, build_x86: Live) -> None:
+    async def scene() -> None:
+        images = {("x86_64", ""): lambda: base_of(build_x86.path)}
+        async with open_service(tmp_path, images=images) as site:
+            aicli = settle_in(site, tmp_path / "home")
+            await aicli("create", "cluster", *named(site), *VIPS, "alpha")
+            cluster = the_one(await aicli.clusters(), "alpha")
+            infra_env = (await site.ask("GET", "/infra-envs")).json[0]["id"]
+            await _media(aicli)
+            await _manifests(aicli)
+            async with site.hosts(infra_env, machines(3)):
+                await aicli("wait", "hosts", "alpha_infra-env")
+                await _change_hosts(aicli)
+                await aicli("wait", "cluster", "-s", "ready", "alpha")
+                await aicli("start", "cluster", "alpha")
+                assert "clusters" in await aicli("download", "kubeconfig", "--wait", "-s", "alpha")
+                await site.until(cluster["id"], lambda each: each["status"] == "finalizing")
+                async with asyncio.TaskGroup() as tasks:
+                    waiting = tasks.create_task(aicli("wait", "cluster", "alpha"))
+                    await finish(site, {**cluster, "infra_env_id": infra_env})
+                assert "to reach state installed" in waiting.result()
+            await _look_at_the_end(site, aicli)
+
+    play(scene, 240)
+
+
+async def _media(aicli: Aicli) -> None:
+    await aicli("download", "iso", "alpha")
+    path = aicli.home / "alpha.iso"
+    booted = json.loads(coreos_installer("iso", "ignition", "show", path))
+    await aicli("download", "discovery-ignition", "alpha")
+    assert booted == json.loads((aicli.home / "discovery.ign.alpha").read_text())
+    await aicli("download", "ipxe-script", "alpha")
+    assert (aicli.home / "ipxe-script.alpha").read_text().startswith("#!ipxe")
+    await aicli("download", "static-network-config", "alpha")
+    with tarfile.open(aicli.home / "static-network-config.alpha.tar") as tar:
+        assert tar.getnames() == []
+    assert "https://" in await aicli("info", "iso", "alpha")
+
+
+async def _manifests(aicli: Aicli) -> None:
+    folder = aicli.home / "manifests"
+    folder.mkdir()
+    for name in ("a.yaml", "b.yml", "c.yaml"):
+        (folder / name).write_text(MANIFEST)
+    await aicli("create", "manifests", "--dir", folder, "alpha")
+    await aicli("create", "manifests", "--dir", folder, "--openshift", "alpha")
+    listed = await aicli("list", "manifests", "alpha")
+    assert (listed.count("a.yaml"), listed.count("openshift")) == (2, 3)
+    await aicli("delete", "manifests", "-y", "alpha", "a.yaml")
+    listed = await aicli("list", "manifests", "alpha")
+    assert (listed.count("a.yaml"), listed.count("b.yml")) == (1, 2)
+    target = aicli.home / "got"
+    target.mkdir()
+    await aicli("download", "manifests", "--path", target, "alpha")
+    assert {each.name: each.read_text() for each in target.iterdir()} == dict.fromkeys(
+        ("a.yaml", "b.yml", "c.yaml"), MANIFEST
+    )
+    # Names alone: it takes away what it finds in the first folder only, and so does not find the rest.
+    await aicli("delete", "manifests", "-y", "alpha", "b.yml", "c.yaml")
+
+
+async def _change_hosts(aicli: Aicli) -> None:
+    hosts = await aicli.hosts()
+    first = hosts[0]
+    assert {each["requested_hostname"] for each in hosts} == {f"kvm-libvirt-{number}" for number in range(3)}
+    await aicli("update", "host", "-P", "role=master", "-P", "name=zero", first["id"])
+    labels = ("-P", "labels=[zone=a,x]", "-P", "extra_args=--append-karg quiet")
+    await aicli("update", "host", *labels, "-P", "mcp=special", "zero")
+    await aicli("update", "host", "-P", f"disk={first['installation_disk_path']}", "zero")
+    about = await aicli.info("host", "zero")
+    assert (about["id"], about["role"], about["machine_config_pool_name"]) == (first["id"], "master", "special")
+    assert json.loads(about["node_labels"]) == {"zone": "a", "x": ""}
+    assert json.loads(about["installer_args"]) == ["--append-karg", "quiet"]
+    assert about["ip"].startswith("192.0.2.")
+    assert " zero " in await aicli("list", "host")
+
+
+async def _look_at_the_end(site: Whole, aicli: Aicli) -> None:
+    assert (await aicli.info("cluster", "alpha"))["status"] == "installed"
+    await aicli("download", "kubeconfig", "--no-noingress", "alpha")
+    assert yaml.safe_load((aicli.home / "kubeconfig.alpha").read_text())["kind"] == "Config"
+    assert len((await aicli("download", "kubeadmin-password", "-s", "alpha")).strip()) > 10
+    assert "installed" in await aicli("list", "events", "alpha")
+    await aicli("update", "cluster", "-P", "day2=true", "-P", "infraenv=false", "alpha")
+    assert (await aicli.info("cluster", "alpha"))["status"] == "adding-hosts"
+    assert "Skipping installed Host" in await aicli("start", "cluster", "alpha")
+    await aicli("delete", "cluster", "-y", "alpha")
+    assert await aicli.hosts() == []

@@ -60,6 +60,12 @@ def test_what_is_written_comes_back(grant: Grant) -> None:
     assert TOKENS.read(TOKENS.issue(grant), NOW) == grant
 
 
+def test_the_same_is_written_the_same() -> None:
+    """Media carry tokens, and are made anew for each range of their bytes."""
+    grant = Grant(Persona.AGENT, Scope("an infra-env"), NOW + 1)
+    assert Tokens(make_key_ring([OURS])).issue(grant) == TOKENS.issue(grant)
+
+
 def test_a_token_expires() -> None:
     text = TOKENS.issue(Grant(Persona.USER, expires=NOW + 10))
     assert isinstance(TOKENS.read(text, NOW + 9), Grant)
