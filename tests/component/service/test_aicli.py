@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import tarfile
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from muster.image.ignition.rendezvous import AGENT_TOKEN
 from tests.component.live import Live, coreos_installer
 from tests.component.service.aicli import Aicli, settle_in
 from tests.component.service.test_installation import finish
@@ -199,3 +201,70 @@ async def _look_at_the_end(site: Whole, aicli: Aicli) -> None:
     assert "Skipping installed Host" in await aicli("start", "cluster", "alpha")
     await aicli("delete", "cluster", "-y", "alpha")
     assert await aicli.hosts() == []
+
+
+def test_a_pool_of_hosts(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            aicli = settle_in(site, tmp_path / "home")
+            await aicli("create", "infraenv", *named(site), "pool")
+            await aicli("create", "cluster", *named(site, "-P", "infraenv=false"), *VIPS, "alpha")
+            pool = (await site.ask("GET", "/infra-envs")).json[0]["id"]
+            cluster = the_one(await aicli.clusters(), "alpha")["id"]
+            async with site.hosts(pool, machines(3)):
+                await _until(aicli, "known-unbound", 3)
+                await aicli("bind", "host", "kvm-libvirt-0", "alpha")
+                await _until(aicli, "insufficient", 1)
+                await aicli("bind", "infraenv", "pool", "alpha")
+                await aicli("wait", "hosts", "pool")
+                assert {each["cluster_id"] for each in await aicli.hosts()} == {cluster}
+                await aicli("unbind", "host", "kvm-libvirt-0")
+                await _until(aicli, "known-unbound", 1)
+                await aicli("unbind", "infraenv", "pool")
+                await _until(aicli, "known-unbound", 3)
+            await aicli("delete", "host", "-y", "kvm-libvirt-1")
+            names = {each["requested_hostname"] for each in await aicli.hosts()}
+            assert names == {"kvm-libvirt-0", "kvm-libvirt-2"}
+            await _fake_hosts(aicli)
+            await aicli("delete", "infraenv", "-y", "--force", "pool")
+            assert await aicli.hosts() == []
+
+    play(scene)
+
+
+async def _until(aicli: Aicli, status: str, count: int) -> None:
+    while [each["status"] for each in await aicli.hosts()].count(status) < count:
+        await asyncio.sleep(0.1)
+
+
+async def _fake_hosts(aicli: Aicli) -> None:
+    """Hosts that are only said to be there, by one who has what the medium carries."""
+    await aicli("download", "discovery-ignition", "pool")
+    ignition = json.loads((aicli.home / "discovery.ign.pool").read_text())
+    (carried,) = (each for each in ignition["storage"]["files"] if each["path"] == AGENT_TOKEN)
+    token = base64.b64decode(carried["contents"]["source"].partition(",")[2]).decode()
+    login = {"auths": {"cloud.openshift.com": {"auth": token}}}
+    (aicli.home / "fake.json").write_text(json.dumps(login))
+    await aicli("create", "fakehost", "-c", "2", "-P", "pull_secret=fake.json", "pool")
+    assert [each["status"] for each in await aicli.hosts()].count("discovering-unbound") == 2
+
+
+def test_an_installation_that_is_stopped(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            aicli = settle_in(site, tmp_path / "home")
+            await aicli("create", "cluster", *named(site), *VIPS, "alpha")
+            infra_env = (await site.ask("GET", "/infra-envs")).json[0]["id"]
+            cluster = the_one(await aicli.clusters(), "alpha")["id"]
+            async with site.hosts(infra_env, machines(3)):
+                await aicli("wait", "cluster", "-s", "ready", "alpha")
+                await aicli("start", "cluster", "alpha")
+                await site.until(cluster, lambda each: each["status"] == "installing")
+            await aicli("stop", "cluster", "alpha")
+            hosts = await aicli.hosts()
+            assert {each["status"] for each in hosts} == {"resetting-pending-user-action"}
+            await aicli("stop", "infraenv", "alpha")
+            await aicli("delete", "cluster", "-y", "alpha")
+            assert await aicli.clusters() == []
+
+    play(scene)
