@@ -23,6 +23,25 @@ if TYPE_CHECKING:
 
 _COARSE_S: Final = 10
 """Clocks that differ by less are the same: only more is worth a note."""
+_LEAST_S: Final = 1.0
+
+
+@dataclass(frozen=True)
+class Poll:
+    """What a host says when it asks."""
+
+    timestamp: int
+    """Its own time; 0 when it does not say."""
+    enrolled: bool
+    """Whether it asks with a token of its own."""
+    waits: bool
+    """Whether it is ready to wait for its answer."""
+
+
+async def answer_poll(service: Service, host: Host, poll: Poll) -> Found:
+    """A host asks: take note of it, and find what it is to do."""
+    await note_poll(service, host, poll.timestamp, enrolled=poll.enrolled)
+    return plan_next(service, service.engine.host(host.id), waits=poll.waits)
 
 
 async def note_poll(service: Service, host: Host, timestamp: int, *, enrolled: bool) -> None:
@@ -69,10 +88,21 @@ class Found:
         """Whether a host that is ready to wait should get it now."""
         return bool(self.steps.instructions) or self.steps.post_step_action == "exit"
 
+    def seconds_to_look(self, most: float) -> float:
+        """How long a host that waits may do so until something comes up by itself."""
+        due = self.sent.due
+        left = most if due is None else (due - self.service.now()).total_seconds()
+        return max(_LEAST_S, min(most, left))
+
     async def hand_out(self) -> None:
         """What is handed out follows from what is durable; it is remembered, so that it is told once."""
-        await self.service.settle(self.host.cluster_id or self.host.infra_env_id)
-        self.service.sent[self.host.id] = self.sent
+        sent = self.service.sent
+        sent[self.host.id] = self.sent  # At once: the answer to an earlier step may come while we settle.
+        try:
+            await self.service.settle(self.host.cluster_id or self.host.infra_env_id)
+        except BaseException:
+            sent.pop(self.host.id, None)
+            raise
 
 
 def plan_next(service: Service, host: Host, *, waits: bool = False) -> Found:

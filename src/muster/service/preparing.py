@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 import yaml
@@ -19,6 +19,8 @@ from muster.service.release_driver import ClusterOrder
 if TYPE_CHECKING:
     from muster.service.service import Service
 
+_AGAIN_S: Final = 5.0
+"""When the store was away, so long until it is tried again."""
 SECRET_FILES: Final = frozenset({"kubeadmin-password", "kubeconfig", "kubeconfig-noingress", "secrets.json"})
 
 
@@ -45,7 +47,7 @@ class Preparer:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._under_way: set[str] = set()
 
     def look(self, cluster_id: str) -> None:
         """Begin, if this cluster wants to be prepared and nobody does it yet."""
@@ -54,38 +56,56 @@ class Preparer:
         except NotFound:
             return
         wants = cluster.status == "preparing-for-installation" and cluster.preparation.status == "not_started"
-        if wants and cluster_id not in self._tasks:
-            task = asyncio.ensure_future(self._prepare(cluster_id))
-            self._tasks[cluster_id] = task
-            task.add_done_callback(lambda _: self._tasks.pop(cluster_id, None))
+        if wants and cluster_id not in self._under_way:
+            self._under_way.add(cluster_id)
+            self._service.around.background.start(self._run(cluster_id))
 
     def look_at_all(self) -> None:
         """Go on with what was under way when the service ended."""
         for cluster in self._service.engine.clusters():
             self.look(cluster.id)
 
+    async def _run(self, cluster_id: str) -> None:
+        try:
+            await self._prepare(cluster_id)
+        except Unavailable:
+            self._service.around.background.later(_AGAIN_S, lambda: self.look(cluster_id))
+            return
+        except NotFound:
+            return  # The cluster is gone.
+        finally:
+            self._under_way.discard(cluster_id)
+        self.look(cluster_id)  # It may have been cancelled and begun again meanwhile.
+
     async def _prepare(self, cluster_id: str) -> None:
         service = self._service
         files: dict[str, bytes] = {}
+        began: datetime | None = None
         try:
+            began = service.engine.cluster(cluster_id).install_started_at
             order = order_of(service, cluster_id, with_secrets=True)
-            files.update(await asyncio.to_thread(service.around.driver.prepare, order))
+            files.update(
+                await service.around.background.compute(lambda: service.around.driver.prepare(order))
+            )
             done = LastInstallationPreparation(status="success", reason="the cluster's files are made")
         except MusterError as error:
             reason = f"{error.message}; {error.hint}" if error.hint else error.message
             done = LastInstallationPreparation(status="failed", reason=reason)
-        try:
-            await service.change(
-                lambda: service.engine.realm_of("cluster", cluster_id),
-                lambda draft: self._keep(draft, files, done),
-            )
-        except (Unavailable, NotFound):
-            return  # The cluster is gone, or the store is away and its deadline will tell.
+        await service.change(
+            lambda: service.engine.realm_of("cluster", cluster_id),
+            lambda draft: self._keep(draft, files, done, began),
+        )
 
-    def _keep(self, draft: Draft, files: dict[str, bytes], done: LastInstallationPreparation) -> None:
+    def _keep(
+        self,
+        draft: Draft,
+        files: dict[str, bytes],
+        done: LastInstallationPreparation,
+        began: datetime | None,
+    ) -> None:
         cluster = draft.cluster
-        if cluster.status != "preparing-for-installation":
-            return  # It was cancelled meanwhile.
+        if cluster.status != "preparing-for-installation" or cluster.install_started_at != began:
+            return  # It was cancelled meanwhile, and may have been begun again with other hosts.
         for name, body in files.items():
             content = body
             if name in SECRET_FILES:
@@ -102,9 +122,7 @@ class Preparer:
 
     async def close(self) -> None:
         """Leave it; it is begun again with the next start."""
-        for task in self._tasks.values():
-            task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await self._service.around.background.end()
 
 
 def merge_ingress(service: Service, draft: Draft, certificate: str) -> None:

@@ -12,7 +12,6 @@ from typing import Final
 
 import msgspec
 
-from muster.service.derive.names import effective_name
 from muster.service.derive.run import derive
 from muster.service.realm import Draft, Key
 from muster.service.state import Cluster, Host, Kind, Verdict
@@ -20,6 +19,7 @@ from muster.service.states.fitness import ClusterFitness, HostFitness
 from muster.service.states.host import fell_silent
 from muster.service.states.reacting import react_states
 from muster.service.states.reacting import time_passed as decide_time_passed
+from muster.service.states.words import name_of
 from muster.service.validations import fitness
 from muster.service.validations.host_hardware import has_cpu_cores_for_role, has_memory_for_role
 from muster.service.validations.registry import ClusterView, HostView
@@ -144,7 +144,7 @@ def _judge_host(draft: Draft, host: Host, ids: frozenset[str]) -> None:
     if verdicts == host.verdicts:
         return
     draft.change(host, verdicts=verdicts)
-    _tell_turns(draft, host, f"Host {effective_name(host)}", verdicts)
+    _tell_turns(draft, host, f"Host {name_of(host)}", verdicts)
 
 
 def _judge_cluster(draft: Draft, ids: frozenset[str] | None) -> None:

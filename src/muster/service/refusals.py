@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from muster.errors import MusterError
+from muster.errors import ExternalError, MusterError, UserError
 
 
 class Refusal(MusterError):
@@ -46,3 +46,10 @@ class Unavailable(Refusal):
     """It cannot be done at the moment; asking again later may help."""
 
     code = 503
+
+
+def code_of(error: MusterError) -> int:
+    """The status that an error is answered with."""
+    if isinstance(error, Refusal):
+        return error.code
+    return 400 if isinstance(error, UserError) else 503 if isinstance(error, ExternalError) else 500

@@ -12,12 +12,14 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import field
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
 from muster.frozen import dataclass
 from muster.model.wire.infra_env import HostStaticNetworkConfig
 from muster.model.wire.reports import StepReply
+from muster.service.background import Background, Handle, LoopBackground
 from muster.service.engine import Engine
 from muster.service.news import Newsroom
 from muster.service.offers import Offers
@@ -112,14 +114,22 @@ class Surroundings:
     offers: Offers
     time_passed: Callable[[Draft, Kind, str, bool], None]
     """What a deadline means that has come; the last tells whether a host has been silent for too long."""
+    background: Background = field(default_factory=LoopBackground)
 
 
 class Service:
     """What the interface asks, and what timers wake."""
 
-    def __init__(self, engine: Engine, store: Store, committer: Committer, around: Surroundings) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        committer: Committer,
+        around: Surroundings,
+        news: Newsroom | None = None,
+    ) -> None:
         self.engine, self.store, self.around = engine, store, around
-        self.news = Newsroom()
+        self.news = news or Newsroom()
         self.preparer = Preparer(self)
         self.sent: dict[str, Sent] = {}
         """What each host was told to do. Not worth a write: after a start it is told again."""
@@ -130,7 +140,7 @@ class Service:
         self._committer = committer
         self._timers_changed = asyncio.Event()
         self._to_call: set[str] = set()
-        self._calling: asyncio.TimerHandle | None = None
+        self._calling: Handle | None = None
 
     # Looking
 
@@ -210,7 +220,7 @@ class Service:
             if ("cluster", change.realm) in change.rows:
                 self.preparer.look(change.realm)
         if self._to_call and self._calling is None:
-            self._calling = asyncio.get_running_loop().call_later(_GATHER_S, self._call)
+            self._calling = self.around.background.later(_GATHER_S, self._call)
 
     def _concerned(self, change: Change) -> set[str]:
         """The hosts that may have something new to do: all of a realm when a host is new in it."""
@@ -234,7 +244,7 @@ class Service:
                     await self._load(id)
 
     async def _load(self, id: str) -> None:
-        found = await asyncio.to_thread(lambda: list(self.store.load(id)))
+        found = await self.around.background.compute(lambda: list(self.store.load(id)))
         self.engine.forget(id)
         self.engine.load(found, self.now())
         self._committer.renew(id)

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface, ip_network
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -17,6 +17,7 @@ from muster.lab.legs import cards_below
 from muster.lab.sim.faults import Trouble
 from muster.lab.sim.machines import FIRST, Machine
 from muster.lab.sim.world import Segment, Surroundings
+from muster.model.host import RootDeviceHints
 from muster.model.lab import Bus, Firmware, Medium
 from muster.model.nmstate import Interface as Link
 from muster.model.nmstate import InterfaceType, NMState
@@ -31,8 +32,11 @@ from muster.model.wire.inventory import (
     Route,
     SystemVendor,
 )
+from muster.service.derive.hints import matching_disks
 
 GIB: Final = 1 << 30
+_BALANCER: Final = 3
+"""The number of a load balancer in its network: beside routers, before hosts."""
 _INET: Final = 2
 _INET6: Final = 10
 _UP: Final = ("up", "broadcast", "multicast")
@@ -47,7 +51,9 @@ class Make(msgspec.Struct, frozen=True, kw_only=True):
     memory_gib: int = 64
     least_disk_gb: int = 120
     """Disks that are smaller, as those of a lab are, count as so large."""
+    maker: str = "Muster"
     model: str = "Modelled Server"
+    architecture: str = "x86_64"
 
 
 class Wires(msgspec.Struct, frozen=True):
@@ -115,7 +121,7 @@ def machine_of_host(host: lab.Machine, wires: Wires, make: Make) -> Machine:
     inventory = Inventory(
         hostname=host.name,
         system_vendor=SystemVendor(
-            manufacturer="Muster",
+            manufacturer=make.maker,
             product_name=make.model,
             serial_number=f"MST{digits.hexdigest()[:12].upper()}",
         ),
@@ -125,7 +131,7 @@ def machine_of_host(host: lab.Machine, wires: Wires, make: Make) -> Machine:
             device_type="ephemeral",
         ),
         cpu=Cpu(
-            count=make.cpus, frequency=2900.0, model_name="Modelled CPU", architecture="x86_64", flags=()
+            count=make.cpus, frequency=2900.0, model_name="Modelled CPU", architecture=make.architecture, flags=()
         ),
         memory=Memory(
             physical_bytes=make.memory_gib * GIB,
@@ -237,10 +243,11 @@ def surroundings_of_plan(
     plan: lab.LabPlan, troubles: Sequence[Trouble] = (), start: float = Surroundings().start
 ) -> Surroundings:
     """What is around the hosts of a plan: its segments, its names, and a router in each machine network."""
+    balancer = _balancer(plan)
     names = {
-        f"api.{plan.domain}": plan.api_vips,
-        f"api-int.{plan.domain}": plan.api_vips,
-        f"*.apps.{plan.domain}": plan.ingress_vips,
+        f"api.{plan.domain}": plan.api_vips or balancer,
+        f"api-int.{plan.domain}": plan.api_vips or balancer,
+        f"*.apps.{plan.domain}": plan.ingress_vips or balancer,
     }
     ports = {
         nic.mac_address.lower(): nic.segment for host in plan.machines for nic in host.nics if nic.segment
@@ -250,6 +257,40 @@ def surroundings_of_plan(
         segments=tuple(Segment(segment.name) for segment in plan.segments) or (Segment(),),
         ports=ports,
         in_use={leg.address.partition("/")[0]: "02:00:00:00:fe:01" for leg in plan.legs},
-        names={name: vips for name, vips in names.items() if vips},
+        names={name: addresses for name, addresses in names.items() if addresses},
         troubles=tuple(troubles),
     )
+
+
+def _balancer(plan: lab.LabPlan) -> tuple[str, ...]:
+    """Where the names of a cluster without VIPs lead: to its only host, else to a load balancer."""
+    if len(plan.machines) == 1:
+        own = tuple(cidr.partition("/")[0] for cidr in plan.machines[0].addresses)
+        return own or ((plan.rendezvous_ip,) if plan.rendezvous_ip else ())
+    return tuple(str(ip_network(cidr)[_BALANCER]) for cidr in plan.machine_networks)
+
+
+def with_hinted_disk(machine: Machine, hints: RootDeviceHints | None) -> Machine:
+    """The machine with a disk that hints mean: files that name a disk say that the host has it."""
+    disks = machine.inventory.disks or ()
+    if hints is None or not disks or matching_disks(hints, disks):
+        return machine
+    named = hints.device_name or ""
+    kind = {"/dev/disk/by-id/": "by_id", "/dev/disk/by-path/": "by_path"}
+    field = next((name for head, name in kind.items() if named.startswith(head)), "path")
+    values: dict[str, Any] = {
+        "wwn": hints.wwn,
+        "serial": hints.serial_number,
+        "model": hints.model,
+        "vendor": hints.vendor,
+        "hctl": hints.hctl,
+        "drive_type": None if hints.rotational is None else "HDD" if hints.rotational else "SSD",
+        "size_bytes": max(disks[-1].size_bytes or 0, (hints.min_size_gigabytes or 0) * 1_000_000_000),
+        field: named or None,
+    }
+    if field == "path" and named:
+        values["name"] = named.rpartition("/")[2]
+    given = {name: value for name, value in values.items() if value is not None}
+    disk = msgspec.structs.replace(disks[-1], **given)
+    disk = msgspec.structs.replace(disk, id=disk.by_id or disk.by_path or disk.path)
+    return Machine(machine.kind, msgspec.structs.replace(machine.inventory, disks=(*disks[:-1], disk)))

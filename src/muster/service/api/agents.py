@@ -15,7 +15,7 @@ from muster.service.api.hosts import change
 from muster.service.api.showing import shown_host
 from muster.service.api.views.hosts import show_registration
 from muster.service.decisions.replies import take_reply
-from muster.service.polling import note_poll, plan_next
+from muster.service.polling import Poll, answer_poll, plan_next
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import BadRequest, Forbidden
 from muster.service.state import Host
@@ -83,15 +83,15 @@ async def next_steps(call: Call) -> Reply:
     service, engine = call.service, call.service.engine
     id, infra_env_id = call.ids["host_id"], call.ids["infra_env_id"]
     host = engine.host(id, infra_env_id)
-    await note_poll(service, host, call.number("timestamp", 0), enrolled=_is_own(call))
     patience = _patience(call)
-    found = plan_next(service, engine.host(id), waits=patience > 0)
+    poll = Poll(call.number("timestamp", 0), enrolled=_is_own(call), waits=patience > 0)
+    found = await answer_poll(service, host, poll)
     end = asyncio.get_running_loop().time() + patience
     while not found.is_worth_it and not service.news.is_closed:
         left = end - asyncio.get_running_loop().time()
         if left <= 0:
             break
-        await service.news.wait(id, left)
+        await service.news.wait(id, found.seconds_to_look(left))
         engine.heard[id] = service.now()
         found = plan_next(service, engine.host(id, infra_env_id), waits=True)
     await found.hand_out()

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from muster.errors import ExternalError, MusterError, UserError
+from muster.errors import MusterError
 from muster.model.wire.files import Error, InfraError
 from muster.service.api.call import OPERATIONS, Call, LoginOperations, Reply
 from muster.service.api.router import Router
@@ -20,7 +20,7 @@ from muster.service.auth.credentials import Knock
 from muster.service.auth.guard import Guard
 from muster.service.auth.personas import Grant
 from muster.service.edge.headers import STATE_KEY
-from muster.service.refusals import Refusal
+from muster.service.refusals import code_of
 from muster.service.service import Service
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -147,10 +147,7 @@ def _failure(error: Exception, route: Route) -> Reply:
     if isinstance(error, NotAdmitted):
         return Reply(error.code, _encoder.encode(InfraError(code=error.code, message=error.message)))
     if isinstance(error, MusterError):
-        code = 400 if isinstance(error, UserError) else 503 if isinstance(error, ExternalError) else 500
-        if isinstance(error, Refusal):
-            code = error.code
-        return _error(code, f"{error.message}; {error.hint}" if error.hint else error.message)
+        return _error(code_of(error), f"{error.message}; {error.hint}" if error.hint else error.message)
     _log.error("%s: a bug in Muster", route.operation_id, exc_info=error)
     return _error(500, f"{route.operation_id} failed through a bug in Muster; its log has more")
 

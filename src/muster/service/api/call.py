@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -100,7 +100,7 @@ class Reply:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Answers: TypeAlias = Callable[[Call], Awaitable[Reply]]
+Answers: TypeAlias = Callable[[Call], Coroutine[Any, Any, Reply]]
 OPERATIONS: Final[dict[str, Answers]] = {}
 
 

@@ -6,26 +6,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from ipaddress import ip_address, ip_interface, ip_network
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from muster.certificates.keys import Random
-from muster.errors import UserError
 from muster.image.ignition.merge import merge, parse_override
 from muster.image.kubeconfig import render_kubeconfig
 from muster.image.pki import build_pki, site_authorities
 from muster.image.secrets import SiteSecrets, dump_secrets, make_secrets, parse_secrets
-from muster.model.host import Role
 from muster.model.ignition import Config, File, User, join, tree_of
 from muster.model.plan import PodNetwork
 from muster.model.registries import RegistriesConf
-from muster.model.values import IP, Secret
+from muster.model.values import Secret
 from muster.release.model import Release
 from muster.release.node.authorities import make_authorities
 from muster.release.node.cluster import Cluster as NodeCluster
-from muster.release.node.cluster import Member
 from muster.release.node.payload import plan_cluster
-from muster.service.drivers.install_config import effective_role, render_install_config
+from muster.service.drivers.install_config import render_install_config
+from muster.service.drivers.members import find_members, host_name
 from muster.service.release_driver import ClusterOrder
 from muster.service.state import Host
 
@@ -90,7 +88,7 @@ class KubernetesDriver:
             name=state.name,
             base_domain=state.base_dns_domain,
             id=secrets.cluster_id,
-            members=tuple(_member(host, order) for host in _in_order(order.hosts)),
+            members=tuple(member for _, member in find_members(order)),
             pods=tuple(
                 PodNetwork(ip_network(each.cidr or ""), each.host_prefix or 23)
                 for each in state.cluster_networks
@@ -100,45 +98,6 @@ class KubernetesDriver:
             registries=self._registries,
             pull_secret=_secret(order.pull_secret),
         )
-
-
-def _secret(text: str) -> Secret | None:
-    """The logins of registries; a site without a registry has none, and says so with an empty list."""
-    return Secret(text) if text and json.loads(text)["auths"] else None
-
-
-def host_name(host: Host) -> str:
-    """What a host is called in the cluster."""
-    return host.requested_hostname or (host.inventory and host.inventory.hostname) or host.id
-
-
-def _in_order(hosts: tuple[Host, ...]) -> list[Host]:
-    """The host that sets up what is done once comes first."""
-    return sorted(hosts, key=lambda host: (not host.bootstrap, host.number, host.id))
-
-
-def _member(host: Host, order: ClusterOrder) -> Member:
-    addresses: list[IP] = []
-    for network in order.cluster.machine_networks:
-        found = _address_in(host, network.cidr or "")
-        if found is None:
-            raise UserError(
-                f"host {host_name(host)} has no address in {network.cidr}",
-                hint="mend its network, or the cluster's",
-            )
-        addresses.append(found)
-    role = effective_role(host)
-    return Member(host_name(host), tuple(addresses), Role("master" if role == "bootstrap" else role))
-
-
-def _address_in(host: Host, cidr: str) -> IP | None:
-    network = ip_network(cidr)
-    for interface in (host.inventory.interfaces or ()) if host.inventory else ():
-        for text in (*(interface.ipv4_addresses or ()), *(interface.ipv6_addresses or ())):
-            address = ip_interface(text).ip
-            if address in network:
-                return address
-    return None
 
 
 def _tree(order: ClusterOrder, host: Host, config: Config) -> dict[str, Any]:

@@ -57,6 +57,7 @@ BUSY: Final = frozenset(
 """In these something is about to happen."""
 _BUSY_S: Final = (1, 5)
 _CALM_S: Final = (10, 60)
+_WAITS_S: Final = 1
 
 
 def deadline_of(step_type: str) -> timedelta:
@@ -77,9 +78,12 @@ def _is_fine(step_type: str, host: Host) -> bool:
 
 
 def seconds_to_next(host: Host, hosts: int, *, is_busy: bool, waits: bool) -> int:
-    """How soon a host is to ask again: hundreds of them a little later than three."""
+    """How soon a host is to ask again: hundreds of them a little later than three.
+
+    One that waits for its answer comes back at once, because it is heard of things only while it waits.
+    """
     if waits:
-        return _CALM_S[1]
+        return _WAITS_S
     if is_busy or host.status in BUSY:
         return min(max(_BUSY_S[0], hosts // 50), _BUSY_S[1])
     return min(max(_CALM_S[0], hosts // 5), _CALM_S[1])

@@ -96,7 +96,7 @@ def _step(scene: Scene, name: Any, args: tuple[str, ...]) -> Step:
 
 
 def _due(scene: Scene, sent: Sent, types: tuple[str, ...]) -> datetime:
-    """Before then nothing comes up by itself."""
+    """Before then nothing comes up by itself: what was due until now was told, or is not wanted any more."""
     moments = [each.at + deadline_of(name) for name, each in sent.running.items()]
     for name in types:
         last = sent.done.get(name)
@@ -104,7 +104,7 @@ def _due(scene: Scene, sent: Sent, types: tuple[str, ...]) -> datetime:
             moments.append(last.at + repeat_after(name, scene.host, failed=last.failed))
     if "connectivity-check" in types:
         moments.append(next_check(scene, sent))
-    return min(moments, default=scene.now.replace(year=9999))
+    return min((each for each in moments if each > scene.now), default=scene.now.replace(year=9999))
 
 
 def has_news(scene: Scene, sent: Sent) -> bool:

@@ -124,7 +124,7 @@ def compatible_with_cluster_platform(see: HostView) -> Answer:
     inventory = see.host.inventory
     if inventory is None:
         return pending()
-    wanted = _manufacturer(platform)
+    wanted = maker_for(platform)
     if not wanted:
         return passed(platform=platform.type)
     if inventory.system_vendor is None:
@@ -135,7 +135,7 @@ def compatible_with_cluster_platform(see: HostView) -> Answer:
     return failed(platform=platform.type, found=found, wanted=wanted)
 
 
-def _manufacturer(platform: Platform) -> str:
+def maker_for(platform: Platform) -> str:
     """Who makes the machines of a platform; empty when anybody may."""
     if is_oracle_cloud(platform):
         return ORACLE

@@ -150,9 +150,9 @@ def cluster_of_plan(site: Site, plan: Plan) -> Cluster:
         updated_at=THEN,
         openshift_version=version_of(plan.release_image),
         base_dns_domain=plan.base_domain,
-        cpu_architecture=plan.architecture,
+        cpu_architecture=architecture_of(plan.architecture),
         control_plane_count=plan.masters,
-        platform=_platform(site, plan),
+        platform=platform_of(site, plan),
         load_balancer=balancer,
         user_managed_networking=plan.user_managed_networking or plan.topology is Topology.SINGLE_NODE,
         network_type=plan.networks.type,
@@ -169,7 +169,13 @@ def cluster_of_plan(site: Site, plan: Plan) -> Cluster:
     )
 
 
-def _platform(site: Site, plan: Plan) -> Platform:
+def architecture_of(name: str) -> str:
+    """An architecture as hosts call it, by the name that releases have for it."""
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
+
+
+def platform_of(site: Site, plan: Plan) -> Platform:
+    """The platform as the service has it."""
     if plan.platform != "external":
         return Platform(type=plan.platform)  # type: ignore[arg-type]  # the rules for files let no other through
     section = site.install.platform.external if site.install and site.install.platform else None

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands around the service in a model: nothing waits, so its coroutines run to their end without a loop.
+
+A commit is done when it returns, and what the service puts off becomes an appointment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
+
+from muster.lab.sim.clock import Appointment, Scheduler
+from muster.service.news import Newsroom
+from muster.service.store.port import Change, ConflictError, Store, StoreError
+
+T = TypeVar("T")
+
+
+def finish(work: Coroutine[Any, Any, T]) -> T:
+    """What comes of something that never has to wait."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        found: T = done.value
+        return found
+    work.close()
+    raise AssertionError("the service waits for something that a model does not have")
+
+
+class InlineCommitter:
+    """Commits at once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._stale: set[str] = set()
+
+    async def commit(self, changes: Sequence[Change]) -> None:
+        realms = {change.realm for change in changes}
+        if stale := realms & self._stale:
+            raise ConflictError(min(stale))
+        try:
+            self._store.commit(changes)
+        except StoreError:
+            self._stale |= realms
+            raise
+
+    async def settled(self, realm: str) -> None:
+        """It always is."""
+
+    def is_stale(self, realm: str) -> bool:
+        return realm in self._stale
+
+    def renew(self, realm: str) -> None:
+        self._stale.discard(realm)
+
+
+class ClockBackground:
+    """What the service puts off happens on the clock of the model."""
+
+    def __init__(self, scheduler: Scheduler, work_s: float, done: Callable[[], None]) -> None:
+        self._scheduler, self._work_s, self._done = scheduler, work_s, done
+        self._open: list[tuple[Appointment, Coroutine[Any, Any, None] | None]] = []
+
+    def later(self, seconds: float, call: Callable[[], None]) -> Appointment:
+        return self._enter(seconds, call)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Work takes its time; what comes of it is there at the end of that."""
+        self._enter(self._work_s, lambda: finish(work), work)
+
+    def _enter(
+        self, seconds: float, call: Callable[[], None], work: Coroutine[Any, Any, None] | None = None
+    ) -> Appointment:
+        def act(_: float) -> None:
+            call()
+            self._done()
+
+        appointment = self._scheduler.after(seconds, act)
+        self._open = [each for each in self._open if each[0].is_open]
+        self._open.append((appointment, work))
+        return appointment
+
+    async def compute(self, function: Callable[[], T]) -> T:
+        return function()
+
+    async def end(self) -> None:
+        """The process is gone, and with it what it had put off."""
+        for appointment, work in self._open:
+            if appointment.is_open and work is not None:
+                work.close()
+            appointment.cancel()
+
+
+class Bell(Newsroom):
+    """Wakes hosts that would wait for their answer."""
+
+    def __init__(self, wake: Callable[[str], None]) -> None:
+        super().__init__()
+        self._wake = wake
+
+    def call(self, hosts: Iterable[str]) -> None:
+        for host in sorted(hosts):
+            self._wake(host)

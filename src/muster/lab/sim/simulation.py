@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One installation of a site in a model: the real service, modelled hosts, and a clock that jumps.
+
+    run = Simulation(course_of(site, plan, Wanted(seed=1)))
+    run.run()
+    run.outcome     # installed, error, or what it waits for
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from typing import Final, Literal, TypeAlias
+
+from muster.frozen import dataclass
+from muster.lab.planning import Wishes, plan_lab
+from muster.lab.sim.agent_loop import AgentLoop
+from muster.lab.sim.broken import check_troubles
+from muster.lab.sim.clock import Scheduler
+from muster.lab.sim.conductor import ATTEMPTS, Asker, Conductor, Controller
+from muster.lab.sim.crew import make_loops, make_random
+from muster.lab.sim.faults import Trouble
+from muster.lab.sim.in_process import InProcess, Terms
+from muster.lab.sim.machines import Machine
+from muster.lab.sim.of_plan import Make, machines_of_plan, surroundings_of_plan, with_hinted_disk
+from muster.lab.sim.on_clock import Fleet
+from muster.lab.sim.stand_ins import ModelDriver
+from muster.lab.sim.world import Surroundings, World
+from muster.model.plan import Plan
+from muster.model.site import Site
+from muster.model.wire.cluster import ClusterCreateParams
+from muster.model.wire.infra_env import InfraEnvCreateParams
+from muster.service.site_order import Wish, cluster_params, infra_env_params, wishes_of
+from muster.service.state import Cluster, Host
+from muster.service.validations.host_hardware import maker_for
+from muster.service.validations.of_site import architecture_of, platform_of
+from muster.service.store.memory import MemoryStore
+from muster.service.store.port import Store
+
+Outcome: TypeAlias = Literal["installed", "error", "waits"]
+DAY_S: Final = 86400.0
+BOOT_S: Final = 120.0
+"""Within so long all machines are switched on and have booted."""
+_QUIET_BEFORE_S: Final = 1800.0
+_QUIET_S: Final = 4 * 3600.0
+"""When nothing changed for so long nothing will: every deadline but the last is shorter."""
+_OVER: Final = frozenset({"installed", "error", "cancelled"})
+_RUNNING: Final = frozenset({"installing", "installing-pending-user-action", "finalizing"})
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of a simulation beside the site."""
+
+    seed: int = 0
+    hosts: int = 0
+    """How many hosts; 0 for as many as the site has."""
+    troubles: tuple[Trouble, ...] = ()
+    until_s: float = DAY_S + 3600.0
+
+
+@dataclass(frozen=True)
+class Course:
+    """Everything that a run is decided by."""
+
+    seed: int
+    cluster: ClusterCreateParams
+    make_infra_env: Callable[[str], InfraEnvCreateParams]
+    wishes: tuple[Wish, ...]
+    machines: tuple[Machine, ...]
+    around: Surroundings
+    image: str
+    until_s: float = DAY_S + 3600.0
+    store: Store = field(default_factory=MemoryStore)
+
+
+def course_of(site: Site, plan: Plan, wanted: Wanted) -> Course:
+    """The course of a site's installation."""
+    lab = plan_lab(site, plan, Wishes())
+    planned = plan.masters + plan.arbiters + plan.workers
+    documents = {
+        machine.name: host.network
+        for machine, host in zip(lab.machines, site.hosts, strict=False)
+        if host.network is not None
+    }
+    make = Make(
+        architecture=architecture_of(plan.architecture), maker=maker_for(platform_of(site, plan)) or "Muster"
+    )
+    machines = machines_of_plan(lab, documents, count=wanted.hosts or planned, make=make)
+    written = {each.name for each in (site.lab.machines if site.lab else ()) if each.disks}
+    hints = [None if machine.name in written else host.disk for machine, host in zip(machines, plan.hosts, strict=False)]
+    named = [with_hinted_disk(machine, each) for machine, each in zip(machines, hints, strict=False)]
+    machines = (*named, *machines[len(named) :])
+    check_troubles(wanted.troubles, {machine.name: machine for machine in machines})
+    return Course(
+        seed=wanted.seed,
+        cluster=cluster_params(site, plan),
+        make_infra_env=lambda id: infra_env_params(plan, id),
+        wishes=wishes_of(site, plan),
+        machines=machines,
+        around=surroundings_of_plan(lab, wanted.troubles),
+        image=plan.release_image,
+        until_s=wanted.until_s,
+    )
+
+
+class Simulation:
+    """A run."""
+
+    def __init__(self, course: Course) -> None:
+        self.course = course
+        self.world = World(course.around, course.machines)
+        self.scheduler = Scheduler(course.around.start)
+        seed = course.seed
+        terms = Terms(self.scheduler, make_random(seed, "service"), ModelDriver((course.image,)), course.store)
+        self.service = InProcess(terms)
+        self.fleet = Fleet(self.scheduler, self.service, make_random(seed, "network"))
+        self.service.wake = self.fleet.wake
+        asker = Asker(self.service, self.scheduler)
+        self.conductor = Conductor(asker, course.wishes, len(course.machines))
+        self.conductor.create(course.cluster, course.make_infra_env)
+        self.controller = Controller(asker, self.conductor.cluster_id, make_random(seed, "controller"))
+        self.loops: list[AgentLoop] = make_loops(course.machines, self.world, seed)
+        self._seen: object = None
+        self._changed = self.scheduler.now
+        self._version = -1
+        self.service.watch(self._look)
+
+    @property
+    def start(self) -> float:
+        """The moment of the beginning."""
+        return self.course.around.start
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster as it is."""
+        found = self.conductor.realm.cluster
+        assert found is not None
+        return found
+
+    @property
+    def hosts(self) -> Sequence[Host]:
+        """Its hosts as they are."""
+        return tuple(self.conductor.realm.hosts.values())
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it ended."""
+        status = self.cluster.status
+        return "installed" if status == "installed" else "error" if status in _OVER else "waits"
+
+    def run(self) -> None:
+        """Run until it is installed, has failed, or nothing will change any more."""
+        self.fleet.start_all(self.loops, within_s=BOOT_S)
+        self.scheduler.run(self.start + self.course.until_s, is_over=self._is_over)
+
+    def _look(self) -> None:
+        """Note when something last changed that people would see."""
+        realm = self.conductor.realm
+        if realm.version == self._version:
+            return
+        self._version = realm.version
+        seen = (
+            self.cluster.status,
+            self.conductor.attempts,
+            [(host.status, host.progress.current_stage, host.progress.progress_info) for host in self.hosts],
+            [_failing(host) for host in self.hosts],
+        )
+        if seen != self._seen:
+            self._seen, self._changed = seen, self.scheduler.now
+
+    def _is_over(self) -> bool:
+        if not self.service.is_up:
+            return False
+        cluster = self.cluster
+        if cluster.status in _OVER:
+            return True
+        since = max(self._changed, self.start + self._last_trouble_s(), self.start + BOOT_S)
+        quiet = _QUIET_S if cluster.status in _RUNNING else _QUIET_BEFORE_S
+        gave_up = self.conductor.attempts >= ATTEMPTS and cluster.status == "ready"
+        return self.scheduler.now - since >= (60.0 if gave_up else quiet)
+
+    def _last_trouble_s(self) -> float:
+        """When the last trouble begins or ends."""
+        limit = self.course.until_s
+        moments = [each for trouble in self.course.around.troubles for each in (trouble.since_s, trouble.until_s)]
+        return max((each for each in moments if each < limit), default=0.0)
+
+
+def _failing(host: Host) -> tuple[str, ...]:
+    return tuple(each.id for each in host.verdicts if each.status in ("failure", "error"))
