@@ -54,6 +54,10 @@ docs: setup-dev ## Write anew what is generated: docs/reference, machine-os/requ
 fuzz: setup-dev ## Mutate valid sites 100,000 times; none may end in a traceback
 	$(PYTHON) tests/fuzz.py 100000
 
+.PHONY: kills
+kills: setup-dev ## Kill the service 200 times while it installs 50 modelled hosts; nothing answered may be lost
+	$(RUN)/pytest tests/component/service/test_kills.py --kills 200
+
 .PHONY: bench
 bench: setup-dev ## Measure against named baselines
 	$(PYTHON) benchmarks/check_site.py

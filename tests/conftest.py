@@ -23,6 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--release-store", metavar="DIR", type=Path, help="a store with a release to test; else one is made"
     )
     parser.addoption(
+        "--kills", metavar="N", type=int, default=25, help="how often the service is killed under load"
+    )
+    parser.addoption(
         "--no-lab", action="store_true", help="leave out what boots virtual machines or builds their system"
     )
 

@@ -22,6 +22,7 @@ from muster.release.look import choose_release, load_release
 from muster.release.model import Release
 from muster.release.store.store import create_store
 from muster.service.auth.personas import Grant, Persona, Scope
+from muster.service.auth.tokens import Tokens
 from muster.service.hosting import Running, Settings, Sockets
 from muster.serving.listen import open_socket, parse_endpoint
 from tests.releases import make_whole, put_whole
@@ -47,10 +48,11 @@ class Answer:
 
 
 @dataclass
-class Whole:
-    """A service that runs, and one who is logged in."""
+class Person:
+    """One who is logged in at a service, wherever that runs."""
 
-    running: Running
+    url: str
+    tokens: Tokens
     session: aiohttp.ClientSession
     token: str
     version: str
@@ -61,7 +63,7 @@ class Whole:
         if not {"Authorization", "X-Secret-Key"} & named.keys():
             named["Authorization"] = f"Bearer {self.token}"
         data = None if body is None else json.dumps(body)
-        url = self.running.url + (path if path.startswith(("/api", "/byapikey")) else API + path)
+        url = self.url + (path if path.startswith(("/api", "/byapikey")) else API + path)
         async with self.session.request(method, url, data=data, headers=named) as got:
             return Answer(got.status, dict(got.headers), await got.read())
 
@@ -86,7 +88,7 @@ class Whole:
         return {**cluster, "infra_env_id": made.json["id"]}
 
     def agent_token(self, infra_env_id: str) -> str:
-        return self.running.tokens.issue(Grant(Persona.AGENT, Scope(infra_env_id), time.time() + 3600))
+        return self.tokens.issue(Grant(Persona.AGENT, Scope(infra_env_id), time.time() + 3600))
 
     @asynccontextmanager
     async def hosts(
@@ -94,7 +96,7 @@ class Whole:
     ) -> AsyncIterator[Drive]:
         """Modelled hosts that run against the service until the body ends."""
         target = Target(
-            url=self.running.url,
+            url=self.url,
             infra_env_id=infra_env_id,
             token=self.agent_token(infra_env_id),
             insecure=True,
@@ -124,6 +126,13 @@ class Whole:
             await asyncio.sleep(0.05)
 
 
+@dataclass
+class Whole(Person):
+    """A service that runs in this process, and one who is logged in."""
+
+    running: Running
+
+
 def machines(count: int, kind: str = "kvm-libvirt") -> list[Machine]:
     """Hosts of one kind, all in the same network."""
     return [number_machine(load_machine(MACHINES / f"{kind}.json"), number) for number in range(count)]
@@ -150,7 +159,7 @@ async def open_service(folder: Path, **settings: Any) -> AsyncIterator[Whole]:
             connector = aiohttp.TCPConnector(ssl=make_context(target), limit=0)
             async with aiohttp.ClientSession(connector=connector) as session:
                 token = running.login.make_session(time.time()).token
-                yield Whole(running, session, token, release.version)
+                yield Whole(running.url, running.tokens, session, token, release.version, running)
 
 
 def _load(parts: Path) -> Release:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 import aiohttp
 import msgspec
@@ -94,13 +94,15 @@ async def open_session(target: Target) -> AsyncIterator[aiohttp.ClientSession]:
 class HttpPort:
     """The requests of agents as HTTP."""
 
-    def __init__(self, session: aiohttp.ClientSession, target: Target) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, target: Target, own: dict[str, str] | None = None
+    ) -> None:
         self.counts: Counter[int] = Counter()
         """Answers by status; 0 for none."""
         self._session = session
         self._target = target
-        self._own: dict[str, str] = {}
-        """The tokens that hosts were given, by host id."""
+        self._own: dict[str, str] = {} if own is None else own
+        """The tokens that hosts were given, by host id; several ways to one service share them."""
         self._prefer = {"Prefer": f"wait={target.wait_s}"} if target.wait_s else {}
         self._base = target.url.rstrip("/") + BASE_PATH + "/v2"
         self._hosts = f"{self._base}/infra-envs/{target.infra_env_id}/hosts"
@@ -182,10 +184,18 @@ def _retry_after(response: aiohttp.ClientResponse) -> float:
     return float(text) if text.isdecimal() else 0.0
 
 
+class Sends(Protocol):
+    """What takes the requests of agents to a service."""
+
+    counts: Counter[int]
+
+    async def send(self, host_id: str, request: Request) -> Got: ...
+
+
 class Drive:
     """Hosts that run against a service until they are over, or until they are told to stop."""
 
-    def __init__(self, port: HttpPort, loops: Sequence[AgentLoop], pace: Pace, start: float) -> None:
+    def __init__(self, port: Sends, loops: Sequence[AgentLoop], pace: Pace, start: float) -> None:
         self.port = port
         self.loops = loops
         self._pace = pace
