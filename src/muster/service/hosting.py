@@ -9,6 +9,7 @@ import os
 import socket
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,14 +56,12 @@ from muster.service.media.asgi import Embedded
 from muster.service.media.bases import KnownImages
 from muster.service.media.compose import Composer
 from muster.service.media.desk import Desk
-from muster.service.media.server import serve_media
 from muster.service.media.signing import Signer
 from muster.service.offers import Offers
 from muster.service.react import react, time_passed
 from muster.service.service import Service, Surroundings
 from muster.service.store.open import open_store
 from muster.service.store.port import Store
-from muster.serving.server import Place
 
 _MEDIA: Final = ("/byid/", "/bytoken/", "/byapikey/", "/images/", "/boot-artifacts/")
 _PATIENCE_S: Final = 60.0
@@ -168,8 +167,7 @@ class Running:
             stack.push_async_callback(_end, timers)
             self.service.preparer.look_at_all()
             if self._sockets.media is not None:
-                place = Place(self._sockets.media, _PATIENCE_S)
-                await stack.enter_async_context(serve_media(self._desk, place))
+                await stack.enter_async_context(_serve_media(self._desk, self._sockets.media))
             if self._sockets.redirect is not None:
                 port = self._sockets.api.getsockname()[1]
                 await stack.enter_async_context(_serve(make_redirect(port), self._sockets.redirect))
@@ -187,6 +185,14 @@ class _Split:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         app: Any = self._media if scope.get("path", "").startswith(_MEDIA) else self._api
         await app(scope, receive, send)
+
+
+def _serve_media(desk: Desk, listening: socket.socket) -> AbstractAsyncContextManager[None]:
+    """The server for firmware; what it is made of takes a while to load, and many services have none."""
+    from muster.service.media.server import serve_media
+    from muster.serving.server import Place
+
+    return serve_media(desk, Place(listening, _PATIENCE_S))
 
 
 def asyncio_clock() -> float:

@@ -14,20 +14,8 @@ from collections.abc import AsyncIterator, Iterable
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from muster.frozen import dataclass
+from muster.serving.head import Head
 from muster.serving.sending import ClientGone, Means, NoSendfile, Part, Rest, send_copied, send_plain
-
-Headers = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Head:
-    """All of an answer but its body."""
-
-    status: int
-    headers: Headers
-    length: int
-    """Of the body, or of what it would be."""
 
 
 async def send_small(request: web.BaseRequest, head: Head, body: bytes, means: Means) -> web.StreamResponse:

@@ -22,7 +22,8 @@ from muster.release.registry.asked import Asked
 from muster.release.registry.current import Current
 from muster.release.registry.reply import Code, Reply, Trouble, render_error
 from muster.release.store.store import Store
-from muster.serving.delivery import Head, cut, send_parts, send_small
+from muster.serving.delivery import cut, send_parts, send_small
+from muster.serving.head import Head
 from muster.serving.sending import ClientGone, FilePart, Means, Unreadable
 
 T = TypeVar("T")

@@ -21,7 +21,7 @@ from muster.service.media.compose import Composer, Medium
 from muster.service.media.order import Kind, MediumOrder
 from muster.service.media.paths import Target, parse_target
 from muster.service.media.signing import AddressRefused, Reason, Signer
-from muster.serving.delivery import Head, Headers
+from muster.serving.head import Head, Headers
 from muster.serving.ranges import Choice, Span, choose, render_date
 from muster.serving.sending import FilePart, Part
 
