@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the generated part of docs/reference: rules, files and commands, from catalogue, models and CLI.
+"""Writes the generated part of docs/reference, from what the code has as data.
+
+Rules, files and commands come from the catalogue, the models and the command line; the pages about the service
+from its table of operations, its tables of states, and its validations.
 
 python docs/generate.py
 """
@@ -11,10 +14,17 @@ from pathlib import Path
 
 import click
 
+from muster import __version__
 from muster.cli.app import muster
 from muster.config.describe import doc_of, notes, type_name, walk_fields
 from muster.config.kinds import KINDS
 from muster.model.catalogue import rules
+from muster.service.api.openapi import build_openapi
+from muster.service.api.openapi_page import render_api
+from muster.service.api.table import ROUTES
+from muster.service.api.table.render import render_table
+from muster.service.states.diagram import render_states
+from muster.service.validations.page import render_validations
 
 HERE = Path(__file__).parent / "reference"
 NOTICE = "<!-- Written by docs/generate.py (`make docs`); do not edit. -->\n"
@@ -26,6 +36,12 @@ def pages() -> dict[str, str]:
     for kind in KINDS:
         found[f"files/{kind}.md"] = _file(kind)
     found["files/README.md"] = _files()
+    found |= {
+        "api.md": render_api(build_openapi(ROUTES, __version__)),
+        "access.md": _access(),
+        "states.md": render_states(),
+        "validations.md": render_validations(),
+    }
     return {name: f"{NOTICE}\n{text}" for name, text in found.items()}
 
 
@@ -96,6 +112,27 @@ def _file(kind: str) -> str:
 
 def _cell_with_code(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+def _access() -> str:
+    return _ACCESS + "\n" + render_table(ROUTES)
+
+
+_ACCESS = """\
+# Who may call what
+
+Every operation of the service, and whose token it takes; a test calls all of them as everybody. What each
+takes and answers is in [the interface](api.md).
+
+| who | has its token from | and it is for |
+|---|---|---|
+| user | a login with the code that `muster serve` prints, or with the password | everything that people do |
+| agent | the discovery medium; then, when it registers, one of its own | one infra-env; then one host |
+| watcher | a cluster that was installed | what a cluster tells about itself at the end |
+| image | a signed address, which expires | one file |
+
+"anyone" needs no token at all.
+"""
 
 
 def _commands() -> str:
