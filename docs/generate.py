@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the generated part of docs/reference, from what the code has as data.
 
-Rules, files and commands come from the catalogue, the models and the command line; the pages about the service
+Rules, files and commands come from the catalogue, the models and the command line; pages about the service
 from its table of operations, its tables of states, and its validations.
 
 python docs/generate.py

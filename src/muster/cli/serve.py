@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tomllib
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import wraps
@@ -15,46 +12,20 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from muster.cli import log, options
-from muster.errors import UserError, cannot
+from muster.cli.settings_file import read_settings
+from muster.errors import UserError
 from muster.frozen import dataclass
 
 if TYPE_CHECKING:
-    from muster.image.base_image import BaseImage
-    from muster.release.model import Release
-    from muster.service.hosting import Running, Settings, Sockets
-    from muster.service.offers import Offer, Offers
+    from muster.cli.serve_stock import Releases
+    from muster.service.hosting import Settings, Sockets
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PATH: Final = click.Path(path_type=Path)
-
-
-def _read_settings(context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Values of a file stand behind those of the environment and of flags."""
-    if path is None:
-        return None
-    try:
-        values = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise cannot("read", path, error) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"{path} is not TOML: {error}", hint='write lines such as listen = ":8090"'
-        ) from error
-    known = {parameter.name for parameter in context.command.params} - {"settings"}
-    values = {name.replace("-", "_"): value for name, value in values.items()}
-    if unknown := sorted(values.keys() - known):
-        raise UserError(
-            f"{path}: there is no setting {unknown[0].replace('_', '-')}",
-            hint="the settings are called as the flags are, without the dashes in front",
-        )
-    context.default_map = {**(context.default_map or {}), **values}
-    return path
-
-
 _OPTIONS: Final = (
     click.option(
-        "--settings", metavar="FILE", type=_PATH, is_eager=True, expose_value=False, callback=_read_settings,
-        help="TOML file with any of the values below, by the names of their flags.",
+        "--settings", metavar="FILE", type=_PATH, is_eager=True, expose_value=False, callback=read_settings,
+        envvar="MUSTER_SETTINGS", help="TOML file with any of the values below, by the names of their flags.",
     ),
     click.option(
         "--data", metavar="DIR", type=_PATH, default=Path("muster-data"), show_default=True,
@@ -81,7 +52,8 @@ _OPTIONS: Final = (
         help="Where hosts and people reach the service.  [default: where it listens]",
     ),
     click.option(
-        "--media-url", metavar="URL", default="", envvar="MUSTER_MEDIA_URL", help="The same for media."
+        "--media-url", metavar="URL", default="", envvar="MUSTER_MEDIA_URL",
+        help="The same for media.  [default: where --media-listen is, or --url]",
     ),
     click.option(
         "--name", "names", metavar="NAME", multiple=True, envvar="MUSTER_NAMES",
@@ -89,7 +61,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--password-file", metavar="FILE", type=_PATH, envvar="MUSTER_PASSWORD_FILE",
-        help="Its first line lets people log in, beside the code that is printed.",
+        help="Its first line (a password, or its scrypt or bcrypt hash) lets people log in, too.",
     ),
     click.option(
         "--token-key", "token_keys", metavar="FILE", type=_PATH, multiple=True, envvar="MUSTER_TOKEN_KEYS",
@@ -108,7 +80,7 @@ _OPTIONS: Final = (
 
 @dataclass(frozen=True)
 class _Wish:
-    """What the flags say."""
+    """What flags, environment and file say."""
 
     data: Path
     database: str
@@ -139,45 +111,135 @@ def _serve_options(command: F) -> F:
     epilog=options.examples(
         "muster serve --data /var/lib/muster --listen :8090 --url https://muster.example.com:8090",
         "muster serve --release /srv/release --base-image live.iso --media-listen :8080",
-        "muster serve --settings /etc/muster/serve.toml --database postgresql://muster@db.example.com/muster",
-        "aicli --url https://127.0.0.1:8090 --token TOKEN list clusters",
+        "MUSTER_DATABASE=postgresql://muster@db.example.com/muster muster serve --settings serve.toml",
+        "AI_URL=https://127.0.0.1:8090 AI_TOKEN=… aicli list clusters",
     )
 )
 @_serve_options
+@click.option("--only-keys", is_flag=True, help="Make the keys and the authority in --data, and end.")
 @options.log_level
 @options.output
-def serve(wish: _Wish, log_level: str | None, output_format: str) -> None:
+def serve(wish: _Wish, only_keys: bool, log_level: str | None, output_format: str) -> None:
     """Serve the assisted installer's API until Ctrl-C or SIGTERM.
 
     Clusters are created, hosts register by the discovery ISO that the service makes, and installations are
     driven from here. Everything that was answered is on the disk: the service can be killed at any moment and
     goes on where it was.
 
-    People log in with the code that is printed, or with a password. Every request that changes something is
-    an event of one log; `muster events` reads it.
+    People log in with the code that is printed, or with a password. A code works once and for ten minutes;
+    SIGHUP prints another one. Every change is an event of one log; `muster events` reads it.
+
+    Every flag can also be given in the environment (MUSTER_LISTEN for --listen; several values with spaces
+    between them, several paths with colons) and in the file; flags go before the environment, and that
+    before the file.
     """
     as_json = options.begin_without_site(log_level, output_format)
-    _serve(wish, as_json=as_json)
+    _check_url("--url", wish.url, "https")
+    _check_url("--media-url", wish.media_url, "https", "http")
+    if only_keys:
+        _make_keys(wish)
+        return
+    _warn_of_password(wish.database)
+    with ExitStack() as stack:
+        _serve(wish, stack, as_json=as_json)
+    log.say("the service ended")
 
 
-def _serve(wish: _Wish, *, as_json: bool) -> None:
+def _check_url(flag: str, url: str, *schemes: str) -> None:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in schemes and bool(parts.hostname) and not (parts.query or parts.fragment)
+        _ = parts.port
+    except ValueError:
+        is_good = False
+    if url and not is_good:
+        raise UserError(
+            f"{flag} {url} is no address of a service",
+            hint=f"write {schemes[0]}://NAME:PORT, such as https://muster.example.com:8090",
+        )
+
+
+def _warn_of_password(database: str) -> None:
+    from click.core import ParameterSource
+
+    source = click.get_current_context().get_parameter_source("database")
+    head, at, _ = database.rpartition("@")
+    if at and ":" in head.partition("://")[2] and source is ParameterSource.COMMANDLINE:
+        log.warn("everybody on this machine can read the password of --database: use MUSTER_DATABASE")
+
+
+def _make_keys(wish: _Wish) -> None:
+    """What several services have to have in common; the certificate of each is its own."""
+    from muster.service.hosting import make_keys
+
+    folder = make_keys(wish.data)
+    log.say("%s has the keys: whoever has them can do everything, keep them safe", folder)
+
+
+def _serve(wish: _Wish, stack: ExitStack, *, as_json: bool) -> None:
     import asyncio
 
+    from muster.cli.serve_stock import Releases
+    from muster.service.hosting import Sockets
     from muster.serving.listen import open_socket, parse_endpoint, raise_file_limit
 
+    def listen(where: str, flag: str) -> Any:
+        return stack.enter_context(open_socket(parse_endpoint(where), flag)) if where else None
+
     raise_file_limit()
-    with ExitStack() as stack:
+    _claim(wish, stack)
+    sockets = Sockets(
+        listen(wish.listen, "--listen"),
+        listen(wish.media_listen, "--media-listen"),
+        listen(wish.redirect_listen, "--redirect-listen"),
+    )
+    releases = Releases(wish.releases)
+    settings = _settings(wish, releases, stack)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_run(settings, sockets, releases, as_json=as_json))
 
-        def listen(where: str) -> Any:
-            return stack.enter_context(open_socket(parse_endpoint(where))) if where else None
 
-        from muster.service.hosting import Sockets
+def _claim(wish: _Wish, stack: ExitStack) -> None:
+    """A directory with a database is for one service: what another one writes, this one would not see."""
+    from muster.service.hosting import make_folder
+    from muster.service.store.open import is_shared
 
-        sockets = Sockets(listen(wish.listen), listen(wish.media_listen), listen(wish.redirect_listen))
-        settings, find = _settings(wish, stack)
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_run(settings, sockets, find, as_json=as_json))
-    log.say("the service ended")
+    if is_shared(wish.database):
+        return
+    from muster.errors import cannot
+    from muster.lock import take_lock
+
+    def refuse(holder: str) -> None:
+        who = f" (process {holder})" if holder else ""
+        raise UserError(
+            f"another service works in {wish.data} already{who}",
+            hint="end that one first, or name another directory with --data",
+        )
+
+    make_folder(wish.data)
+    try:
+        stack.enter_context(take_lock(wish.data / "lock", on_wait=refuse))
+    except OSError as error:
+        raise cannot("write", wish.data / "lock", error) from error
+
+
+def _settings(wish: _Wish, releases: Releases, stack: ExitStack) -> Settings:
+    from muster.cli.serve_stock import find_images, load_password, read_text
+    from muster.service.hosting import Settings
+
+    return Settings(
+        data=wish.data,
+        database=wish.database,
+        url=wish.url,
+        media_url=wish.media_url,
+        names=wish.names,
+        password_hash=load_password(wish.password_file),
+        token_keys=tuple(read_text(path) for path in wish.token_keys),
+        offers=releases.offers,
+        images=find_images(wish.base_images, stack),
+    )
 
 
 def _loop_factory() -> Callable[[], Any]:
@@ -186,124 +248,30 @@ def _loop_factory() -> Callable[[], Any]:
     return uvloop.new_event_loop
 
 
-async def _run(
-    settings: Settings, sockets: Sockets, find: Callable[[str, str], Release], *, as_json: bool
-) -> None:
+async def _run(settings: Settings, sockets: Sockets, releases: Releases, *, as_json: bool) -> None:
     import asyncio
     import signal
 
+    from muster.cli.notify import tell_systemd
+    from muster.cli.serve_words import Words
     from muster.service.hosting import Running
 
-    ended = asyncio.Event()
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    running = Running(settings, sockets, find)
+        loop.add_signal_handler(number, ended.set)
+    running = Running(settings, sockets, releases.find)
+    words = Words(running, as_json=as_json)
+    loop.add_signal_handler(signal.SIGHUP, words.tell_code)
     async with running.serve():
-        _tell(running, as_json=as_json)
+        words.tell_all()
+        _tell_what_is_missing(settings)
+        tell_systemd("READY=1")
         await ended.wait()
+        tell_systemd("STOPPING=1")
 
 
-def _tell(running: Running, *, as_json: bool) -> None:
-    import time
-
-    code = running.login.code.show(time.time()) if running.login.code is not None else ""
-    if as_json:
-        body = {
-            "url": running.url,
-            "mediaUrl": running.media_url,
-            "code": code,
-            "fingerprint": running.identity.fingerprint,
-            "certificate": str(running.identity.path.parent / "authority.pem"),
-        }
-        click.echo(json.dumps(body))
-        return
-    click.echo(f"serving at      {running.url}")
-    click.echo(f"login code      {code}")
-    click.echo(f"fingerprint     {running.identity.fingerprint}")
-    if running.media_url != running.url:
-        click.echo(f"media at        {running.media_url}")
-
-
-def _settings(wish: _Wish, stack: ExitStack) -> tuple[Settings, Callable[[str, str], Release]]:
-    from muster.service.auth.passwords import hash_password
-    from muster.service.hosting import Settings
-
-    releases = _find_releases(wish.releases)
-    password = _read(wish.password_file).splitlines()[0] if wish.password_file else ""
-    settings = Settings(
-        data=wish.data,
-        database=wish.database,
-        url=wish.url,
-        media_url=wish.media_url,
-        names=wish.names,
-        password_hash=hash_password(password, os.urandom) if password else "",
-        token_keys=tuple(_read(path) for path in wish.token_keys),
-        offers=_offers([offer for offer, _ in releases]),
-        images=_images(wish.base_images, stack),
-    )
-
-    def find(version: str, architecture: str) -> Release:
-        for offer, load in releases:
-            if offer.version.lstrip("v") == version.lstrip("v") and architecture in offer.architectures:
-                return load()
-        there = ", ".join(sorted({offer.version for offer, _ in releases})) or "none"
-        raise UserError(
-            f"there is no release {version} for {architecture}; there are: {there}",
-            hint="start the service with --release STORE that has it, or choose another version",
-        )
-
-    return settings, find
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8").strip() + "\n"
-    except (OSError, UnicodeDecodeError) as error:
-        raise cannot("read", path, error if isinstance(error, OSError) else OSError(str(error))) from error
-
-
-def _offers(found: list[Offer]) -> Offers:
-    from muster import __version__
-    from muster.service.offers import Offers
-
-    return Offers(tuple(found), (("muster", __version__),))
-
-
-def _find_releases(stores: tuple[Path, ...]) -> list[tuple[Offer, Callable[[], Release]]]:
-    from muster.release.look import find_releases, load_release
-    from muster.release.store.store import open_store
-    from muster.service.offers import Offer
-
-    names = {"amd64": ("x86_64",), "arm64": ("aarch64", "arm64")}
-    found: list[tuple[Offer, Callable[[], Release]]] = []
-    for place in stores:
-        store = open_store(place)
-        for each in find_releases(store):
-            release = load_release(store, each)
-            offer = Offer(
-                version=release.version,
-                image=each.name,
-                architectures=names.get(release.architecture, (release.architecture,)),
-                title=f"Kubernetes {release.version}",
-                is_default=not found,
-            )
-            found.append((offer, lambda release=release: release))  # type: ignore[misc]
-    return found
-
-
-def _images(sources: tuple[str, ...], stack: ExitStack) -> dict[tuple[str, str], Callable[[], BaseImage]]:
-    """Base images, by the architecture that each is for; the cache keeps them while the service runs."""
-    if not sources:
-        return {}
-    from muster.cli.base_image import obtain, open_cache
-    from muster.image.coreos.architecture import find_architecture
-    from muster.image.iso.volume import Volume
-
-    cache = stack.enter_context(open_cache(None))
-    found: dict[tuple[str, str], Callable[[], BaseImage]] = {}
-    for source in sources:
-        image = obtain(options.BaseImageFlags(source=source), cache)
-        with Volume.open(image.path) as volume:
-            architecture = find_architecture(volume) or os.uname().machine
-        found[architecture, ""] = lambda image=image: image  # type: ignore[misc]
-    return found
+def _tell_what_is_missing(settings: Settings) -> None:
+    if not settings.offers.releases:
+        log.warn("no release: clusters can be prepared but not installed; --release STORE names some")
+    if not settings.images:
+        log.warn("no base image: no discovery media can be made; --base-image ISO names one")

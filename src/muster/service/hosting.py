@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import uvicorn
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from muster.errors import MusterError, cannot
+from muster.errors import MusterError, UserError, cannot
 from muster.frozen import dataclass
 from muster.image.base_image import BaseImage
 from muster.service.adapters import (
@@ -50,7 +50,7 @@ from muster.service.edge.limits import Settings as LimitSettings
 from muster.service.edge.paths import CleanPaths
 from muster.service.edge.protocol import server_settings
 from muster.service.edge.redirect import make_redirect
-from muster.service.edge.tls import Identity, Moment, make_context, make_identity
+from muster.service.edge.tls import Identity, Moment, load_authority, make_context, make_identity
 from muster.service.engine import Engine
 from muster.service.media.asgi import Embedded
 from muster.service.media.bases import KnownImages
@@ -66,6 +66,8 @@ from muster.service.store.port import Store
 _MEDIA: Final = ("/byid/", "/bytoken/", "/byapikey/", "/images/", "/boot-artifacts/")
 _PATIENCE_S: Final = 60.0
 _DRAIN_S: Final = 10.0
+_LOCAL: Final = ("localhost", "127.0.0.1", "::1")
+"""What people call it who are on the same machine."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,10 @@ class Running:
 
     def __init__(self, settings: Settings, sockets: Sockets, find_release: FindRelease) -> None:
         self._settings, self._sockets = settings, sockets
-        keys = _make_folder(settings.data / "keys")
+        keys = make_folder(make_folder(settings.data) / "keys")
         url, media_url = _urls(settings, sockets)
         self.url, self.media_url = url, media_url
-        names = tuple(dict.fromkeys((urlsplit(url).hostname or "localhost", *settings.names)))
+        names = tuple(dict.fromkeys((urlsplit(url).hostname or "localhost", *settings.names, *_LOCAL)))
         self.identity: Identity = make_identity(keys, names, Moment(now(), os.urandom))
         ring = load_key_ring(keys, os.urandom, settings.token_keys)
         self.tokens = Tokens(ring)
@@ -259,7 +261,19 @@ def _urls(settings: Settings, sockets: Sockets) -> tuple[str, str]:
     return url.rstrip("/"), media.rstrip("/")
 
 
-def _make_folder(path: Path) -> Path:
+def make_keys(data: Path) -> Path:
+    """The keys that services side by side have in common, in a directory where there may be some already."""
+    keys = make_folder(make_folder(data) / "keys")
+    load_authority(keys, Moment(now(), os.urandom))
+    load_key_ring(keys, os.urandom)
+    load_safe(keys, os.urandom)
+    return keys
+
+
+def make_folder(path: Path) -> Path:
+    """A directory that is for us alone, if it was not there yet."""
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path} is not a directory", hint="name a directory, which may be a new one")
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

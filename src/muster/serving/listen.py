@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import socket
 import ssl
 from pathlib import Path
@@ -40,8 +42,8 @@ def parse_endpoint(text: str) -> Endpoint:
     return Endpoint(host, int(port))
 
 
-def open_socket(endpoint: Endpoint) -> socket.socket:
-    """A socket that listens there."""
+def open_socket(endpoint: Endpoint, flag: str = "--listen") -> socket.socket:
+    """A socket that listens there; the flag is what the user can change."""
     where = f"{endpoint.host or 'all addresses'} port {endpoint.port}"
     try:
         if not endpoint.host and socket.has_dualstack_ipv6():
@@ -59,16 +61,36 @@ def open_socket(endpoint: Endpoint) -> socket.socket:
             hint="name one of those that `ip address` shows",
         ) from error
     except (OSError, UnicodeError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise ExternalError(
-            f"cannot listen at {where}: {reason}", hint="name another address or port with --listen"
-        ) from error
+        reason = (getattr(error, "strerror", None) or str(error)).lower().partition(" (while")[0]
+        raise ExternalError(f"cannot listen at {where}: {reason}", hint=_way_out(error, flag)) from error
+
+
+def _way_out(error: Exception, flag: str) -> str:
+    number = getattr(error, "errno", None)
+    if number == errno.EADDRINUSE:
+        return f"end the program that listens there (`ss -ltnp` names it), or name another port with {flag}"
+    if number == errno.EADDRNOTAVAIL:
+        return f"name an address of this machine with {flag}; `ip address` shows them"
+    if number in (errno.EACCES, errno.EPERM):
+        return f"name a port above 1023 with {flag}, or start it with the right to use lower ones"
+    return f"name another address or port with {flag}"
 
 
 def render_url(found: socket.socket, *, is_secure: bool) -> str:
-    """What clients are told."""
+    """What clients are told; of all addresses the one that others most likely reach."""
     host, port = found.getsockname()[:2]
+    if host in ("::", "0.0.0.0"):  # noqa: S104 - it is compared, not bound
+        host = find_own_address()
     return f"{'https' if is_secure else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def find_own_address() -> str:
+    """The address of this machine that its default route starts from, or else that of itself."""
+    for family, other in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((other, 9))  # Nothing is sent: the kernel only looks at its routes.
+            return str(probe.getsockname()[0])
+    return "127.0.0.1"
 
 
 def is_local(found: socket.socket) -> bool:

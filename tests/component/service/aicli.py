@@ -27,7 +27,7 @@ class Aicli:
     async def __call__(self, *words: str | Path, fails: bool = False) -> str:
         """Run it to its end; what it printed."""
         process = await asyncio.create_subprocess_exec(
-            *(PROGRAM, "--url", self.site.running.url, *map(str, words)),
+            *(str(word) for word in (PROGRAM, "--url", self.site.running.url, *words)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,

@@ -183,7 +183,11 @@ async def _change_hosts(aicli: Aicli) -> None:
     await aicli("update", "host", *labels, "-P", "mcp=special", "zero")
     await aicli("update", "host", "-P", f"disk={first['installation_disk_path']}", "zero")
     about = await aicli.info("host", "zero")
-    assert (about["id"], about["role"], about["machine_config_pool_name"]) == (first["id"], "master", "special")
+    assert (about["id"], about["role"], about["machine_config_pool_name"]) == (
+        first["id"],
+        "master",
+        "special",
+    )
     assert json.loads(about["node_labels"]) == {"zone": "a", "x": ""}
     assert json.loads(about["installer_args"]) == ["--append-karg", "quiet"]
     assert about["ip"].startswith("192.0.2.")

@@ -23,7 +23,7 @@ from muster.frozen import dataclass
 from muster.lab.sim.clock import Appointment, Scheduler
 from muster.lab.sim.port import Refused, Unreachable
 from muster.lab.sim.shell import Bell, ClockBackground, InlineCommitter, finish
-from muster.lab.sim.stand_ins import NoLinks, NoLogin, NoMedia, NoTokens, OpenVault
+from muster.lab.sim.stand_ins import NoLinks, NoMedia, NoTokens, OpenVault
 from muster.model.wire.host import (
     HostCreateParams,
     HostProgress,
@@ -95,7 +95,6 @@ class InProcess:
             media=NoMedia(),
             links=NoLinks(),
             host_tokens=NoTokens(),
-            login=NoLogin(),
             offers=Offers(),
             time_passed=time_passed,
             background=self._background,

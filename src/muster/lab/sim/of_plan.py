@@ -131,7 +131,11 @@ def machine_of_host(host: lab.Machine, wires: Wires, make: Make) -> Machine:
             device_type="ephemeral",
         ),
         cpu=Cpu(
-            count=make.cpus, frequency=2900.0, model_name="Modelled CPU", architecture=make.architecture, flags=()
+            count=make.cpus,
+            frequency=2900.0,
+            model_name="Modelled CPU",
+            architecture=make.architecture,
+            flags=(),
         ),
         memory=Memory(
             physical_bytes=make.memory_gib * GIB,

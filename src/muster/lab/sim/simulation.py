@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One installation of a site in a model: the real service, modelled hosts, and a clock that jumps.
 
-    run = Simulation(course_of(site, plan, Wanted(seed=1)))
-    run.run()
-    run.outcome     # installed, error, or what it waits for
+run = Simulation(course_of(site, plan, Wanted(seed=1)))
+run.run()
+run.outcome     # installed, error, or what it waits for
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from muster.model.wire.cluster import ClusterCreateParams
 from muster.model.wire.infra_env import InfraEnvCreateParams
 from muster.service.site_order import Wish, cluster_params, infra_env_params, wishes_of
 from muster.service.state import Cluster, Host
-from muster.service.validations.host_hardware import maker_for
-from muster.service.validations.of_site import architecture_of, platform_of
 from muster.service.store.memory import MemoryStore
 from muster.service.store.port import Store
+from muster.service.validations.host_hardware import maker_for
+from muster.service.validations.of_site import architecture_of, platform_of
 
 Outcome: TypeAlias = Literal["installed", "error", "waits"]
 DAY_S: Final = 86400.0
@@ -88,7 +88,10 @@ def course_of(site: Site, plan: Plan, wanted: Wanted) -> Course:
     )
     machines = machines_of_plan(lab, documents, count=wanted.hosts or planned, make=make)
     written = {each.name for each in (site.lab.machines if site.lab else ()) if each.disks}
-    hints = [None if machine.name in written else host.disk for machine, host in zip(machines, plan.hosts, strict=False)]
+    hints = [
+        None if machine.name in written else host.disk
+        for machine, host in zip(machines, plan.hosts, strict=False)
+    ]
     named = [with_hinted_disk(machine, each) for machine, each in zip(machines, hints, strict=False)]
     machines = (*named, *machines[len(named) :])
     check_troubles(wanted.troubles, {machine.name: machine for machine in machines})
@@ -112,7 +115,9 @@ class Simulation:
         self.world = World(course.around, course.machines)
         self.scheduler = Scheduler(course.around.start)
         seed = course.seed
-        terms = Terms(self.scheduler, make_random(seed, "service"), ModelDriver((course.image,)), course.store)
+        terms = Terms(
+            self.scheduler, make_random(seed, "service"), ModelDriver((course.image,)), course.store
+        )
         self.service = InProcess(terms)
         self.fleet = Fleet(self.scheduler, self.service, make_random(seed, "network"))
         self.service.wake = self.fleet.wake
@@ -183,7 +188,9 @@ class Simulation:
     def _last_trouble_s(self) -> float:
         """When the last trouble begins or ends."""
         limit = self.course.until_s
-        moments = [each for trouble in self.course.around.troubles for each in (trouble.since_s, trouble.until_s)]
+        moments = [
+            each for trouble in self.course.around.troubles for each in (trouble.since_s, trouble.until_s)
+        ]
         return max((each for each in moments if each < limit), default=0.0)
 
 

@@ -11,8 +11,6 @@ from typing import Final
 
 from muster.errors import UserError
 from muster.model.wire.infra_env import HostStaticNetworkConfig
-from muster.service.api.call import Reply
-from muster.service.auth.personas import Grant
 from muster.service.drivers.install_config import render_install_config
 from muster.service.drivers.members import find_members
 from muster.service.media.network import read_networks
@@ -79,19 +77,6 @@ class NoTokens:
 
     def issue(self, infra_env_id: str, host_id: str) -> str:
         return f"{infra_env_id}/{host_id}"
-
-
-class NoLogin:
-    """Nobody logs in."""
-
-    async def show(self, grant: Grant | None) -> Reply:  # noqa: ARG002
-        return Reply(404)
-
-    async def log_in(self, address: str, body: bytes) -> Reply:  # noqa: ARG002
-        return Reply(404)
-
-    async def log_out(self, grant: Grant | None) -> Reply:  # noqa: ARG002
-        return Reply(404)
 
 
 class ModelDriver:

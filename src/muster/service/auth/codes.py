@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one-time code that the console shows to somebody who stands before it.
 
-It works once, and for a few minutes. After some wrong guesses, whoever made them, there is a new one.
+It works once, and for a few minutes. After some wrong guesses, whoever made them, there is a new one. Whoever
+comes too late makes the console show a new one by trying.
 """
 
 from __future__ import annotations
 
 import hmac
 import re
+from collections.abc import Callable
 from typing import Final
 
 from muster.certificates.keys import Random
@@ -24,6 +26,8 @@ class OneTimeCode:
     """The code of this moment."""
 
     def __init__(self, random: Random) -> None:
+        self.on_new: Callable[[], None] = _nobody
+        """Called when there is a new code that has to be shown to be of use."""
         self._random = random
         self._code = ""
         self._until = 0.0
@@ -55,7 +59,12 @@ class OneTimeCode:
         # A clock that was set back must not let a code live on.
         if not self._until - VALID_S <= now < self._until:
             self._code, self._until, self._wrong = make_code(self._random), now + VALID_S, 0
+            self.on_new()
         return self._code
+
+
+def _nobody() -> None:
+    pass
 
 
 def make_code(random: Random) -> str:

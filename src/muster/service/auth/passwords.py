@@ -31,10 +31,16 @@ def hash_password(password: str, random: Random) -> str:
     return f"scrypt:{_COST}:{_BLOCK}:{_LANES}:{_text(salt)}:{_text(digest)}"
 
 
+def is_hash(text: str) -> bool:
+    """Whether a text is the hash of a password, of a kind that is known here."""
+    if text.startswith("scrypt:"):
+        return _parse(text) is not None
+    return _BCRYPT.fullmatch(text) is not None
+
+
 def check_hash(text: str) -> None:
     """Refuse a hash in the settings that no password could ever fit."""
-    is_known = _parse(text) is not None if text.startswith("scrypt:") else _BCRYPT.fullmatch(text)
-    if not is_known:
+    if not is_hash(text):
         raise UserError(
             "the hash of the login's password is neither scrypt nor bcrypt",
             hint="make one with: htpasswd -nBC 12 admin",

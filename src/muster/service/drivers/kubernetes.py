@@ -100,6 +100,11 @@ class KubernetesDriver:
         )
 
 
+def _secret(text: str) -> Secret | None:
+    """The logins of registries; a site without a registry has none, and says so with an empty list."""
+    return Secret(text) if text and json.loads(text)["auths"] else None
+
+
 def _tree(order: ClusterOrder, host: Host, config: Config) -> dict[str, Any]:
     """A host's config: its name, who may log in, the cluster's part, and what the user merged into it."""
     keys = tuple(filter(None, order.cluster.ssh_public_key.splitlines()))

@@ -71,7 +71,7 @@ class Moment:
 def make_identity(folder: Path, names: Sequence[str], moment: Moment) -> Identity:
     """The identity of a service; certificates are made when there is none for these names, or it is old."""
     _check_names(names)
-    authority = _load_authority(folder, moment)
+    authority = load_authority(folder, moment)
     path = folder / SERVER_FILE
     found = _find_certificate(path, authority, names, moment.now)
     if found is None:
@@ -109,7 +109,8 @@ def _no_password() -> str:
     return ""
 
 
-def _load_authority(folder: Path, moment: Moment) -> Authority:
+def load_authority(folder: Path, moment: Moment) -> Authority:
+    """The authority of a service; on its first start it is made."""
     path = folder / AUTHORITY_KEY
     text = load_or_make(path, lambda: render_key(make_key(P256, moment.random)).encode("ascii"))
     key = parse_key(text.decode("ascii", "replace"))

@@ -12,7 +12,7 @@ from muster.service.store.port import Store
 from muster.service.store.sqlite import SqliteStore
 
 FILE: Final = "muster.sqlite"
-_FORMS: Final = "name a directory, sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+_FORMS: Final = "name a directory, sqlite:///PATH or postgresql://HOST/DATABASE"
 
 
 def open_store(where: str | Path) -> Store:
@@ -22,9 +22,14 @@ def open_store(where: str | Path) -> Store:
     scheme = where.partition("://")[0].lower()
     if scheme == "sqlite":
         return SqliteStore(_sqlite_path(where))
-    if scheme in ("postgresql", "postgres"):
+    if is_shared(where):
         return _open_postgres(where)
     raise UserError(f"{redact_url(where)} is no database that Muster can use", hint=_FORMS)
+
+
+def is_shared(where: str) -> bool:
+    """Whether several services may use a database at the same time."""
+    return where.partition("://")[0].lower() in ("postgresql", "postgres")
 
 
 def _open_folder(folder: Path) -> Store:

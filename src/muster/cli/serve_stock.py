@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `muster serve` starts with: releases and base images that were named, a password, keys of others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muster.cli import log, options
+from muster.errors import UserError, cannot
+
+if TYPE_CHECKING:
+    from muster.image.base_image import BaseImage
+    from muster.release.model import Release
+    from muster.service.offers import Offer, Offers
+
+
+class Releases:
+    """The releases of some content stores, found by version and architecture."""
+
+    def __init__(self, stores: tuple[Path, ...]) -> None:
+        self._found = _find_releases(stores)
+
+    @property
+    def offers(self) -> Offers:
+        """What people are told that they can install."""
+        from muster import __version__
+        from muster.service.offers import Offers
+
+        return Offers(tuple(offer for offer, _ in self._found), (("muster", __version__),))
+
+    def find(self, version: str, architecture: str) -> Release:
+        """The release that a cluster asks for."""
+        for offer, release in self._found:
+            if offer.version == version and architecture in offer.architectures:
+                return release
+        there = ", ".join(sorted({offer.version for offer, _ in self._found})) or "none"
+        raise UserError(
+            f"there is no release {version} for {architecture}; there are: {there}",
+            hint="start the service with --release STORE that has it, or choose another version",
+        )
+
+
+def _find_releases(stores: tuple[Path, ...]) -> list[tuple[Offer, Release]]:
+    from muster.release.look import find_releases, load_release
+    from muster.release.store.store import open_store
+    from muster.service.offers import Offer
+
+    names = {"amd64": ("x86_64",), "arm64": ("aarch64", "arm64")}
+    found: list[tuple[Offer, Release]] = []
+    for place in stores:
+        store = open_store(place)
+        before = len(found)
+        for each in find_releases(store):
+            release = load_release(store, each)
+            offer = Offer(
+                version=release.version,
+                image=each.name,
+                architectures=names.get(release.architecture, (release.architecture,)),
+                title=f"Kubernetes {release.version}",
+                is_default=not found,
+            )
+            found.append((offer, release))
+        if len(found) == before:
+            raise UserError(
+                f"{place} has no release in it",
+                hint="`muster release build` or `muster release mirror` puts one there",
+            )
+    return found
+
+
+def find_images(sources: tuple[str, ...], stack: ExitStack) -> dict[tuple[str, str], Callable[[], BaseImage]]:
+    """Base images, by the architecture that each is for; the cache keeps them while the service runs."""
+    if not sources:
+        return {}
+    from muster.cli.base_image import obtain, open_cache
+    from muster.image.coreos.architecture import find_architecture
+    from muster.image.iso.volume import Volume
+
+    cache = stack.enter_context(open_cache(None))
+    found: dict[tuple[str, str], Callable[[], BaseImage]] = {}
+    for source in sources:
+        image = obtain(options.BaseImageFlags(source=source), cache)
+        with Volume.open(image.path) as volume:
+            architecture = find_architecture(volume) or os.uname().machine
+        if (architecture, "") in found:
+            raise UserError(
+                f"{source} is the second base image for {architecture}",
+                hint="name one base image for each architecture",
+            )
+        found[architecture, ""] = lambda image=image: image  # type: ignore[misc]
+    return found
+
+
+def load_password(path: Path | None) -> str:
+    """The hash of the password in a file, which may hold that itself; empty when there is to be none."""
+    if path is None:
+        return ""
+    from muster.service.auth.passwords import hash_password, is_hash
+
+    password = read_text(path).split("\n", 1)[0].strip("\r")
+    if not password:
+        raise UserError(
+            f"{path} has no password in its first line",
+            hint="write one there, or leave --password-file out: a code to log in is printed anyway",
+        )
+    if path.stat().st_mode & 0o004:
+        log.warn("%s can be read by everybody; chmod 600 %s", path, path)
+    return password if is_hash(password) else hash_password(password, os.urandom)
+
+
+def read_text(path: Path) -> str:
+    """A text file that was named."""
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise cannot("read", path, error) from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not a text file", hint="check that it is the file you mean") from error
