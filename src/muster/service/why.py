@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec.structs import replace
 
 from muster.model.wire.struct import Wire
+from muster.service.decided import Decided, decided
 from muster.service.state import Cluster, Host, Verdict
 from muster.service.states.waits import Wait, Who, waits
 from muster.service.states.words import Words, cluster_words, host_words, name_of
@@ -63,6 +64,8 @@ class Why(Wire, frozen=True, kw_only=True):
     status_info: str
     summary: str
     reasons: tuple[Reason, ...] = ()
+    decided: tuple[Decided, ...] = ()
+    """What was decided because nobody said otherwise."""
 
 
 def why(cluster: Cluster, hosts: Mapping[str, Host], now: datetime, texts: Texts, api: str = API) -> Why:
@@ -77,6 +80,7 @@ def why(cluster: Cluster, hosts: Mapping[str, Host], now: datetime, texts: Texts
         status_info=cluster.status_info,
         summary=_summary(reasons),
         reasons=reasons,
+        decided=decided(cluster, hosts.values()),
     )
 
 
