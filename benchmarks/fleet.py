@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any
 
 import msgspec
-from serving import API, Line, Request, Server, client_context, open_line
 from tests.component.service.whole import MACHINES, PULL_SECRET, SSH_KEY
 
 from muster.lab.sim.host import SimHost
@@ -22,7 +22,8 @@ from muster.lab.sim.links import Asking
 from muster.lab.sim.machines import Machine, load_machine, make_many
 from muster.lab.sim.world import Surroundings, World
 from muster.model.wire.reports import StepReply
-from muster.model.wire.steps import ConnectivityCheckHost, ConnectivityCheckNic, Step, Steps
+from muster.model.wire.steps import ConnectivityCheckHost, ConnectivityCheckNic, Steps
+from serving import API, Line, Request, Server, client_context, open_line
 
 KIND = "fc-multipath"
 PATIENCE_S = 300
@@ -69,6 +70,9 @@ class Agent:
     def reply(self, reply: StepReply) -> Request:
         return Request("POST", f"{self.path}/instructions", self.token, _encode(reply))
 
+    def reply_connectivity(self, fleet: Fleet) -> Request:
+        return self.reply(StepReply(step_type="connectivity-check", output=fleet.connectivity(self)))
+
     def progress(self, stage: str, info: str = "") -> Request:
         body = json.dumps({"current_stage": stage, "progress_info": info}).encode()
         return Request("PUT", f"{self.path}/progress", self.token, body)
@@ -77,7 +81,8 @@ class Agent:
         """Ask once, and do what is told; how much that was."""
         told = _steps.decode(await self.send(self.poll(wait_s))).instructions or ()
         for step in told:
-            self._fleet.note_told(step)
+            if step.step_type == "install":
+                self._fleet.installing.setdefault(self.host.id, time.monotonic())
             reply = self.host.answer(step, time.time()).reply
             if reply is not None:
                 await self.send(self.reply(reply))
@@ -98,14 +103,13 @@ class Fleet:
         self.agents = [Agent(self, machine) for machine in machines]
         self.answered_at: dict[str, float] = {}
         """When the last answer to each type of step was taken."""
-        self.told_at: dict[str, float] = {}
-        """When a step of each type was handed out first."""
+        self.answers: Counter[str] = Counter()
+        self.installing: dict[str, float] = {}
+        """When each host was told to install."""
 
     def note_answered(self, reply: StepReply) -> None:
+        self.answers[reply.step_type or ""] += 1
         self.answered_at[reply.step_type or ""] = time.monotonic()
-
-    def note_told(self, step: Step) -> None:
-        self.told_at.setdefault(step.step_type or "", time.monotonic())
 
     def close(self) -> None:
         for agent in self.agents:

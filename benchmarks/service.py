@@ -19,16 +19,19 @@ import argparse
 import contextlib
 import itertools
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fleet import Agent, Fleet, Person, open_person
-from serving import Cost, Server, measure, run, start_bare, start_muster
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from tests.postgres import start_postgres
 
+from fleet import Agent, Fleet, Person, open_person
 from muster.model.wire.reports import StepReply
+from serving import Cost, Server, measure, run, start_bare, start_muster
 
 ROUNDS = 5
 TO_BEAT_MS = {"poll": 5.7, "inventory, the same": 2.5, "inventory, changed": 2.5}
