@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from muster.errors import UserError
@@ -53,3 +53,18 @@ def parse_span(text: str) -> timedelta:
             f"{text!r} is not a time span", hint="write a number and one of s, m, h, d, w: 12h, 30d, 1d12h"
         )
     return timedelta(seconds=sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(written)))
+
+
+def parse_time(text: str, now: datetime) -> datetime:
+    """A moment as flags take it: 2026-03-01T12:00:00Z, 2026-03-01 12:00 (UTC), or how long ago it was: 2h."""
+    written = text.strip()
+    if _SPAN.fullmatch(written.lower()):
+        return now - parse_span(written)
+    try:
+        found = datetime.fromisoformat(written)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise UserError(
+            f"{text!r} is not a time",
+            hint="write 2026-03-01T12:00:00Z, 2026-03-01 12:00 (UTC), or how long ago it was: 90s, 2h, 3d",
+        ) from error

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from muster.errors import UserError
-from muster.units import parse_span, render_age, render_clock, render_size
+from muster.units import parse_span, parse_time, render_age, render_clock, render_size
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,28 @@ def test_ages() -> None:
     for text in ("", "30", "d", "-1d", "1 day", "1y"):
         with pytest.raises(UserError, match="is not a time span"):
             parse_span(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-03-01T12:00:00Z", datetime(2026, 3, 1, 12, tzinfo=UTC)),
+        ("2026-03-01 12:00", datetime(2026, 3, 1, 12, tzinfo=UTC)),
+        ("2026-03-01", datetime(2026, 3, 1, tzinfo=UTC)),
+        ("2026-03-01T14:00:00.5+02:00", datetime(2026, 3, 1, 12, 0, 0, 500_000, tzinfo=UTC)),
+        (" 2h ", NOW - timedelta(hours=2)),
+        ("1D12H", NOW - timedelta(hours=36)),
+    ],
+)
+def test_moments(text: str, time: datetime) -> None:
+    assert parse_time(text, NOW) == time
+
+
+@pytest.mark.parametrize(
+    "text", ["", "now", "12:00", "2026-02-30", "2026-03-01T25:00Z", "-2h", "0001-01-01T00:00+01:00"]
+)
+def test_no_moments(text: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse_time(text, NOW)
+    assert repr(text) in caught.value.message
+    assert caught.value.hint

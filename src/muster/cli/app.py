@@ -18,6 +18,7 @@ VERBS: Final = {
     "image-based": ("image_based:image_based", "Make media for an image-based installation."),
     "lab": ("lab:lab", "Rehearse a site on virtual machines."),
     "serve": ("serve:serve", "Serve the API that clusters are installed through."),
+    "events": ("events:events", "Read the log of the service, and its state at any time."),
     "os": ("machine_os:machine_os", "Build the machine OS: live ISO and disk image."),
     "release": ("release:release", "Build and look at releases: what is installed."),
     "store": ("store:store", "Look at, verify, fill and clean a content store of images."),

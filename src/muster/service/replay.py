@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -81,10 +81,14 @@ def _subjects(realm: Realm) -> dict[tuple[Kind, str], Subject]:
     return {(kind_of(subject), subject.id): subject for subject in realm.subjects()}
 
 
-def check_store(store: Store) -> list[Difference]:
+Watch: TypeAlias = Callable[[Iterable[Logged]], Iterable[Logged]]
+"""Passes a log on, and takes note of how far it is."""
+
+
+def check_store(store: Store, realm: str = "", watch: Watch = iter) -> list[Difference]:
     """Whether a store's log makes the state that its rows have, while others may write it."""
-    stored = {realm.id: realm for realm in store.load()}
-    known = (each for each in store.log() if each.realm in stored)
+    stored = {each.id: each for each in store.load(realm or None)}
+    known = (each for each in watch(store.log(realm)) if each.realm in stored)
     return compare(
         replay(each for each in known if each.version <= stored[each.realm].version), stored.values()
     )

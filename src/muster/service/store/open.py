@@ -12,7 +12,7 @@ from muster.service.store.port import Store
 from muster.service.store.sqlite import SqliteStore
 
 FILE: Final = "muster.sqlite"
-_FORMS: Final = "name a directory, sqlite:///PATH or postgresql://HOST/DATABASE"
+FORMS: Final = "name a directory, sqlite:///PATH or postgresql://HOST/DATABASE"
 
 
 def open_store(where: str | Path) -> Store:
@@ -21,10 +21,10 @@ def open_store(where: str | Path) -> Store:
         return _open_folder(Path(where))
     scheme = where.partition("://")[0].lower()
     if scheme == "sqlite":
-        return SqliteStore(_sqlite_path(where))
+        return SqliteStore(find_sqlite_path(where))
     if is_shared(where):
         return _open_postgres(where)
-    raise UserError(f"{redact_url(where)} is no database that Muster can use", hint=_FORMS)
+    raise UserError(f"{redact_url(where)} is no database that Muster can use", hint=FORMS)
 
 
 def is_shared(where: str) -> bool:
@@ -40,7 +40,8 @@ def _open_folder(folder: Path) -> Store:
     return SqliteStore(folder / FILE)
 
 
-def _sqlite_path(url: str) -> Path:
+def find_sqlite_path(url: str) -> Path:
+    """The file that ``sqlite:///PATH`` names."""
     path = url.partition("://")[2]
     if not path.startswith("/") or path.strip("/") == "" or "?" in path:
         raise UserError(
@@ -50,11 +51,18 @@ def _sqlite_path(url: str) -> Path:
 
 
 def _open_postgres(url: str) -> Store:
+    import_postgres()
+    from muster.service.store.postgres import PostgresStore
+
+    return PostgresStore(url)
+
+
+def import_postgres() -> None:
+    """Have what PostgreSQL needs, which is not part of every Muster."""
     try:
-        from muster.service.store.postgres import PostgresStore
+        import muster.service.store.postgres  # noqa: F401 - only whether it can be had
     except ImportError as error:
         raise UserError(
             f"PostgreSQL needs the Python package psycopg, which is not there: {error}",
             hint="install Muster with it: pip install 'muster[postgresql]'",
         ) from error
-    return PostgresStore(url)
