@@ -17,6 +17,7 @@ VERBS: Final = {
     "agent": ("agent:agent", "Make media and manifests for an agent-based installation."),
     "image-based": ("image_based:image_based", "Make media for an image-based installation."),
     "lab": ("lab:lab", "Rehearse a site on virtual machines."),
+    "simulate": ("simulate:simulate", "Play the installation of a site in a few seconds, without a machine."),
     "serve": ("serve:serve", "Serve the API that clusters are installed through."),
     "events": ("events:events", "Read the log of the service, and its state at any time."),
     "os": ("machine_os:machine_os", "Build the machine OS: live ISO and disk image."),

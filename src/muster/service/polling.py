@@ -16,7 +16,7 @@ from muster.service.state import Host
 from muster.service.states.host import heard_again
 from muster.service.steps.plan import next_steps
 from muster.service.steps.scene import Means, ReleaseImages, Scene
-from muster.service.steps.sent import Sent
+from muster.service.steps.sent import Sent, expire
 
 if TYPE_CHECKING:
     from muster.service.service import Service
@@ -49,16 +49,29 @@ async def note_poll(service: Service, host: Host, timestamp: int, *, enrolled: b
     now = service.now()
     service.engine.heard[host.id] = now
     offset = _offset(host, timestamp, now)
-    if not host.silent and offset == host.clock_offset_s and (host.enrolled or not enrolled):
+    reads = host.media_status == "disconnected" and _reads_medium(host, service.sent.get(host.id), now)
+    is_new = host.silent or reads or offset != host.clock_offset_s or (enrolled and not host.enrolled)
+    if not is_new:
         return
 
     def decision(draft: Draft) -> None:
         present = draft.hosts[host.id]
         draft.change(present, clock_offset_s=offset, enrolled=present.enrolled or enrolled)
+        if reads:
+            draft.change(draft.hosts[host.id], media_status="connected")
         if present.silent:
             heard_again(draft, draft.hosts[host.id])
 
     await service.change(lambda: service.engine.realm_of("host", host.id), decision)
+
+
+def _reads_medium(host: Host, sent: Sent | None, now: datetime) -> bool:
+    """Whether a host that lost its medium was asked for its inventory since, and had nothing new to say.
+
+    One that cannot read its medium says so every time; one that can does not repeat what it said before.
+    """
+    done = expire(sent, host, now).done.get("inventory") if sent is not None else None
+    return done is not None and not done.failed and done.at >= host.status_updated_at
 
 
 def _offset(host: Host, timestamp: int, now: datetime) -> int | None:

@@ -99,7 +99,7 @@ class InProcess:
             time_passed=time_passed,
             background=self._background,
         )
-        news = Bell(lambda host: self.wake(host))
+        news = Bell(self._wake)
         return Service(engine, terms.store, InlineCommitter(terms.store), around, news)
 
     def kill(self) -> None:
@@ -115,6 +115,9 @@ class InProcess:
         self.is_up = True
         self.service.preparer.look_at_all()
         self._done()
+
+    def _wake(self, host_id: str) -> None:
+        self.wake(host_id)
 
     def watch(self, look: Callable[[], None]) -> None:
         """Call somebody after everything that the service did."""

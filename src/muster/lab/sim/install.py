@@ -25,6 +25,8 @@ POLL_S: Final = 5.0
 BOOTKUBE_S: Final = 180.0
 """Until the control plane of the bootstrap host answers."""
 _PERCENT_STEP: Final = 5
+_LAST_WORDS_S: Final = 1.0
+"""A host that is lost at a stage has still told of the stage."""
 _ON_DISK: Final[frozenset[HostStage]] = frozenset(
     {"Rebooting", "Waiting for ignition", "Configuring", "Joined", "Done"}
 )
@@ -119,7 +121,7 @@ class Installation:
 
     def _vanish(self, after: float, progress: list[Progress]) -> Answer:
         self.is_over = True
-        return Answer(duration_s=after, progress=tuple(progress), then="silence")
+        return Answer(duration_s=after + _LAST_WORDS_S, progress=tuple(progress), then="silence")
 
     def _end(self, move: End, after: float, progress: list[Progress]) -> Answer:
         """The installer ends; a host that has not failed boots from its disk, and goes on there."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands around the service in a model: nothing waits, so its coroutines run to their end without a loop.
+"""What stands around the service in a model: nothing waits, so no loop has to run its coroutines.
 
 A commit is done when it returns, and what the service puts off becomes an appointment.
 """

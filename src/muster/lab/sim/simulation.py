@@ -12,7 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
+import msgspec
+
 from muster.frozen import dataclass
+from muster.lab.plan import LabPlan
 from muster.lab.planning import Wishes, plan_lab
 from muster.lab.sim.agent_loop import AgentLoop
 from muster.lab.sim.broken import check_troubles
@@ -24,18 +27,20 @@ from muster.lab.sim.in_process import InProcess, Terms
 from muster.lab.sim.machines import Machine
 from muster.lab.sim.of_plan import Make, machines_of_plan, surroundings_of_plan, with_hinted_disk
 from muster.lab.sim.on_clock import Fleet
+from muster.lab.sim.port import ServicePort
 from muster.lab.sim.stand_ins import ModelDriver
+from muster.lab.sim.widen import wider_networks, widen_machine, widen_plan
 from muster.lab.sim.world import Surroundings, World
 from muster.model.plan import Plan
 from muster.model.site import Site
-from muster.model.wire.cluster import ClusterCreateParams
+from muster.model.wire.cluster import ClusterCreateParams, MachineNetwork
 from muster.model.wire.infra_env import InfraEnvCreateParams
 from muster.service.site_order import Wish, cluster_params, infra_env_params, wishes_of
 from muster.service.state import Cluster, Host
-from muster.service.store.memory import MemoryStore
-from muster.service.store.port import Store
 from muster.service.validations.host_hardware import maker_for
 from muster.service.validations.of_site import architecture_of, platform_of
+from muster.service.store.memory import MemoryStore
+from muster.service.store.port import Store
 
 Outcome: TypeAlias = Literal["installed", "error", "waits"]
 DAY_S: Final = 86400.0
@@ -44,6 +49,7 @@ BOOT_S: Final = 120.0
 _QUIET_BEFORE_S: Final = 1800.0
 _QUIET_S: Final = 4 * 3600.0
 """When nothing changed for so long nothing will: every deadline but the last is shorter."""
+_TICK_S: Final = 300.0
 _OVER: Final = frozenset({"installed", "error", "cancelled"})
 _RUNNING: Final = frozenset({"installing", "installing-pending-user-action", "finalizing"})
 
@@ -71,13 +77,38 @@ class Course:
     around: Surroundings
     image: str
     until_s: float = DAY_S + 3600.0
+    notes: tuple[str, ...] = ()
+    """What is otherwise than the files say."""
     store: Store = field(default_factory=MemoryStore)
 
 
 def course_of(site: Site, plan: Plan, wanted: Wanted) -> Course:
     """The course of a site's installation."""
     lab = plan_lab(site, plan, Wishes())
-    planned = plan.masters + plan.arbiters + plan.workers
+    count = wanted.hosts or plan.masters + plan.arbiters + plan.workers
+    wider = wider_networks(lab, count)
+    lab = widen_plan(lab, wider)
+    machines = tuple(widen_machine(each, wider) for each in _machines(site, plan, lab, count))
+    check_troubles(wanted.troubles, {machine.name: machine for machine in machines})
+    cluster = cluster_params(site, plan)
+    if wider:
+        networks = tuple(MachineNetwork(cidr=cidr) for cidr in lab.machine_networks)
+        cluster = msgspec.structs.replace(cluster, machine_networks=networks)
+    return Course(
+        seed=wanted.seed,
+        cluster=cluster,
+        make_infra_env=lambda id: infra_env_params(plan, id),
+        wishes=wishes_of(site, plan),
+        machines=machines,
+        around=surroundings_of_plan(lab, wanted.troubles),
+        image=plan.release_image,
+        until_s=wanted.until_s,
+        notes=tuple(f"{old} has no room for {count} hosts: {new} is taken" for old, new in wider.items()),
+    )
+
+
+def _machines(site: Site, plan: Plan, lab: LabPlan, count: int) -> tuple[Machine, ...]:
+    """The hosts of the files: their cards, networks and disks, and whatever machines of the platform are."""
     documents = {
         machine.name: host.network
         for machine, host in zip(lab.machines, site.hosts, strict=False)
@@ -86,25 +117,13 @@ def course_of(site: Site, plan: Plan, wanted: Wanted) -> Course:
     make = Make(
         architecture=architecture_of(plan.architecture), maker=maker_for(platform_of(site, plan)) or "Muster"
     )
-    machines = machines_of_plan(lab, documents, count=wanted.hosts or planned, make=make)
+    machines = machines_of_plan(lab, documents, count=count, make=make)
     written = {each.name for each in (site.lab.machines if site.lab else ()) if each.disks}
-    hints = [
-        None if machine.name in written else host.disk
+    named = [
+        machine if machine.name in written else with_hinted_disk(machine, host.disk)
         for machine, host in zip(machines, plan.hosts, strict=False)
     ]
-    named = [with_hinted_disk(machine, each) for machine, each in zip(machines, hints, strict=False)]
-    machines = (*named, *machines[len(named) :])
-    check_troubles(wanted.troubles, {machine.name: machine for machine in machines})
-    return Course(
-        seed=wanted.seed,
-        cluster=cluster_params(site, plan),
-        make_infra_env=lambda id: infra_env_params(plan, id),
-        wishes=wishes_of(site, plan),
-        machines=machines,
-        around=surroundings_of_plan(lab, wanted.troubles),
-        image=plan.release_image,
-        until_s=wanted.until_s,
-    )
+    return (*named, *machines[len(named) :])
 
 
 class Simulation:
@@ -119,7 +138,7 @@ class Simulation:
             self.scheduler, make_random(seed, "service"), ModelDriver((course.image,)), course.store
         )
         self.service = InProcess(terms)
-        self.fleet = Fleet(self.scheduler, self.service, make_random(seed, "network"))
+        self.fleet = Fleet(self.scheduler, self.port(), make_random(seed, "network"))
         self.service.wake = self.fleet.wake
         asker = Asker(self.service, self.scheduler)
         self.conductor = Conductor(asker, course.wishes, len(course.machines))
@@ -130,6 +149,10 @@ class Simulation:
         self._changed = self.scheduler.now
         self._version = -1
         self.service.watch(self._look)
+
+    def port(self) -> ServicePort:
+        """What the hosts talk to."""
+        return self.service
 
     @property
     def start(self) -> float:
@@ -157,7 +180,12 @@ class Simulation:
     def run(self) -> None:
         """Run until it is installed, has failed, or nothing will change any more."""
         self.fleet.start_all(self.loops, within_s=BOOT_S)
+        self._tick(self.scheduler.now)
         self.scheduler.run(self.start + self.course.until_s, is_over=self._is_over)
+
+    def _tick(self, _: float) -> None:
+        """Time passes also when nothing happens."""
+        self.scheduler.after(_TICK_S, self._tick)
 
     def _look(self) -> None:
         """Note when something last changed that people would see."""

@@ -39,7 +39,7 @@ PACES: Final = {
     "dhcp-lease-allocate": _pace(70, 30, 300),
     "tang-connectivity-check": _pace(60, 30, 600),
     "api-vip-connectivity-check": _pace(60, 20, 300),
-    "installation-disk-speed-check": _pace(500, 30, 3600),
+    "installation-disk-speed-check": _pace(500, 300, 3600),
     "container-image-availability": _pace(980, 60, 3600),
     "install": _pace(60, 0, 0),
     "logs-gather": _pace(900, 60, 60),

@@ -38,10 +38,15 @@ def needs_disk_speed(host: Host) -> bool:
 
 
 def installation_disk_speed_check(scene: Scene) -> Args | None:
-    """How quick the disk is, once."""
+    """How quick the disk is, once; again when that could not be found out.
+
+    Nothing is written before somebody asked for an installation on this disk.
+    """
     host = scene.host
     speed = host.disk_speeds.get(host.installation_disk_path)
     if not needs_disk_speed(host) or (speed is not None and speed.exit_code == 0):
+        return None
+    if speed is None and host.status != "preparing-for-installation":
         return None
     return (as_json(DiskSpeedCheckRequest(path=host.installation_disk_path)), _DISK_TIMEOUT_S)
 

@@ -43,7 +43,7 @@ _AFTER_FAILURE: Final = ("logs-gather", "stop-installation")
 
 DAY1: Final[Mapping[str, tuple[str, ...]]] = {
     "discovering": ("inventory", "ntp-synchronizer", "domain-resolution"),
-    "insufficient": _CHECKS,
+    "insufficient": (*_CHECKS, "installation-disk-speed-check"),
     "pending-for-input": _CHECKS,
     "known": (*_CHECKS, "container-image-availability"),
     "disconnected": ("inventory",),

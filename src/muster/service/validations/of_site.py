@@ -20,9 +20,7 @@ from muster.model.nmstate import NMState
 from muster.model.plan import HostPlan, Plan, Topology
 from muster.model.problem import Place
 from muster.model.release import version_of
-from muster.model.schema import Model
 from muster.model.site import Site, SiteHost
-from muster.model.tree import Node
 from muster.model.wire.cluster import (
     ApiVip,
     ClusterNetwork,
@@ -36,6 +34,7 @@ from muster.model.wire.cluster import (
 from muster.model.wire.inventory import Interface, Inventory, Route
 from muster.service.state import Cluster, Host, Verdict
 from muster.service.validations.addresses import each_address
+from muster.service.validations.places import place_of_cluster, place_of_host
 from muster.service.validations.registry import HOST, ClusterView, HostView, Of, texts, verdict_of
 from muster.service.validations.run import validations
 
@@ -47,28 +46,6 @@ OF_NAMES: Final = ("hostname-unique", "hostname-valid")
 OF_CARDS: Final = ("non-overlapping-subnets",)
 OF_WHOLE_NETWORK: Final = ("belongs-to-machine-cidr", "has-default-route")
 """These need to know all addresses and routes of a host; DHCP may bring what a file does not have."""
-PLACES: Final = {
-    "machine-cidr-defined": "networking.machine_network",
-    "machine-cidr-equals-to-calculated-cidr": "networking.machine_network",
-    "cluster-cidr-defined": "networking.cluster_network",
-    "service-cidr-defined": "networking.service_network",
-    "no-cidrs-overlapping": "networking",
-    "networks-same-address-families": "networking",
-    "network-prefix-valid": "networking.cluster_network",
-    "network-type-valid": "networking.network_type",
-    "custom-manifests-requirements-satisfied": "networking.network_type",
-    "api-vips-defined": "platform.*.api_vips",
-    "api-vips-valid": "platform.*.api_vips",
-    "ingress-vips-defined": "platform.*.ingress_vips",
-    "ingress-vips-valid": "platform.*.ingress_vips",
-    "sufficient-masters-count": "control_plane.replicas",
-    "dns-domain-defined": "base_domain",
-    "pull-secret-set": "pull_secret",
-    "platform-requirements-satisfied": "platform",
-    "all-hosts-are-ready-to-install": "",
-    "ntp-server-configured": "",
-}
-"""Where in install-config.yaml the cause of a failure is; the star is the platform."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +86,13 @@ def judge_site(site: Site, plan: Plan) -> tuple[Finding, ...]:
     for validation in validations("cluster"):
         verdict = verdict_of(validation, validation.check(view), "cluster")
         if verdict.status in ("failure", "error"):
-            found.append(Finding("cluster", plan.name, verdict, _place(site, PLACES.get(validation.id, ""))))
+            found.append(Finding("cluster", plan.name, verdict, place_of_cluster(site, validation.id)))
     for described, host in zip(site.hosts, hosts.values(), strict=False):
         seen = HostView(host, cluster, hosts, THEN)
         for id in _answerable(described, host):
             verdict = verdict_of(HOST[id], HOST[id].check(seen), "host")
             if verdict.status in ("failure", "error"):
-                found.append(Finding("host", described.label, verdict, _host_place(described, id)))
+                found.append(Finding("host", described.label, verdict, place_of_host(site, described, id)))
     return tuple(found)
 
 
@@ -264,23 +241,3 @@ def _inventory(network: NMState) -> Inventory:
             if each.address is not None
         ),
     )
-
-
-def _place(site: Site, path: str) -> Place | None:
-    """Where a field is, or as near to it as the file comes."""
-    model: Any = site.install
-    if not isinstance(model, Model) or not path:
-        return None
-    place: Node = model.node
-    for name in path.split("."):
-        if not isinstance(model, Model):
-            break
-        key = derive.platform_name(site.install) or "" if name == "*" else name
-        if not model.has(key):
-            break
-        place, model = model.at(key), getattr(model, key)
-    return Place.of_key(place)
-
-
-def _host_place(described: SiteHost, id: str) -> Place:
-    return Place.of_key(described.host.at("hostname" if id in OF_NAMES else "network_config"))

@@ -11,7 +11,8 @@ from muster.config.check import check_folder, is_valid
 from muster.config.document.folder import Directory, Memory
 from muster.config.resolve import resolve_site
 from muster.model.site import Environment
-from muster.service.validations.of_site import PLACES, Finding, judge_site
+from muster.service.validations.of_site import Finding, judge_site
+from muster.service.validations.places import PLACES
 from muster.service.validations.registry import CLUSTER
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
