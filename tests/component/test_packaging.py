@@ -152,7 +152,9 @@ def test_kustomize_puts_it_together(tmp_path: Path) -> None:
     (place / "password").write_text("secret\n")
     (place / "database-url").write_text("postgresql://db.example.com/muster")
     program = shutil.which("kubectl")
-    command: list[str | Path] = [program, "kustomize", place] if program else ["cat", *sorted(place.parent.rglob("*.yaml"))]
+    command: list[str | Path] = (
+        [program, "kustomize", place] if program else ["cat", *sorted(place.parent.rglob("*.yaml"))]
+    )
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     kinds = set(re.findall(r"^kind: (\w+)$", done.stdout, re.MULTILINE))

@@ -109,9 +109,7 @@ def play(seed: int) -> Result:
     digest = hashlib.blake2b(log, digest_size=8).hexdigest()
     troubles = (*map(str, trial.course.around.troubles), *map(str, trial.outages), f"share {store._share}")
     seconds = run.scheduler.now - run.start
-    return Result(
-        seed, run.outcome, run.cluster.status, seconds, digest, tuple(check(run, trial)), troubles
-    )
+    return Result(seed, run.outcome, run.cluster.status, seconds, digest, tuple(check(run, trial)), troubles)
 
 
 def _kill(run: Simulation) -> None:
@@ -183,11 +181,15 @@ def _disks(run: Played) -> list[str]:
         host, machine = loop.host, loop.host.body.machine
         wish = find_wish(run.course.wishes, machine.inventory)
         disks = machine.inventory.disks or ()
-        meant = {device_path(each) for each in matching_disks(wish.hints, disks)} if wish and wish.hints else None
+        meant = (
+            {device_path(each) for each in matching_disks(wish.hints, disks)} if wish and wish.hints else None
+        )
         allowed = {device_path(each) for each in disks for id in formatted[host.id] if identify_any(each, id)}
         for each in host.written:
             fine = allowed if each.why == "format" else planned[host.id]
-            if each.path not in fine or (each.why == "image" and meant is not None and each.path not in meant):
+            if each.path not in fine or (
+                each.why == "image" and meant is not None and each.path not in meant
+            ):
                 found.append(f"{host.name}: {each.why} wrote {each.path}, which the plan does not name")
     return found
 
@@ -198,7 +200,9 @@ def _twice(run: Played) -> list[str]:
     for loop in run.loops:
         steps = set(run.witness.install_steps[loop.host.id])
         if len(steps) > 1 or loop.host.refused:
-            found.append(f"{loop.host.name} was told to install {len(steps)} times: {', '.join(sorted(steps))}")
+            found.append(
+                f"{loop.host.name} was told to install {len(steps)} times: {', '.join(sorted(steps))}"
+            )
         images = [each for each in loop.host.written if each.why == "image"]
         if len(images) > 1:
             found.append(f"{loop.host.name} wrote its disk {len(images)} times")

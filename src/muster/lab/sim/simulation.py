@@ -29,7 +29,7 @@ from muster.lab.sim.of_plan import Make, machines_of_plan, surroundings_of_plan,
 from muster.lab.sim.on_clock import Fleet
 from muster.lab.sim.port import ServicePort
 from muster.lab.sim.stand_ins import ModelDriver
-from muster.lab.sim.widen import wider_networks, widen_machine, widen_plan
+from muster.lab.sim.widen import widen_machine, widen_plan, wider_networks
 from muster.lab.sim.world import Surroundings, World
 from muster.model.plan import Plan
 from muster.model.site import Site
@@ -37,10 +37,10 @@ from muster.model.wire.cluster import ClusterCreateParams, MachineNetwork
 from muster.model.wire.infra_env import InfraEnvCreateParams
 from muster.service.site_order import Wish, cluster_params, infra_env_params, wishes_of
 from muster.service.state import Cluster, Host
-from muster.service.validations.host_hardware import maker_for
-from muster.service.validations.of_site import architecture_of, platform_of
 from muster.service.store.memory import MemoryStore
 from muster.service.store.port import Store
+from muster.service.validations.host_hardware import maker_for
+from muster.service.validations.of_site import architecture_of, platform_of
 
 Outcome: TypeAlias = Literal["installed", "error", "waits"]
 DAY_S: Final = 86400.0

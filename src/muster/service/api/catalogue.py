@@ -10,19 +10,11 @@ from typing import Any, get_args
 
 from muster.model.wire.cluster import ClusterDefaultConfig, ClusterNetwork, ServiceNetwork
 from muster.model.wire.enums import ArchitectureSupportLevelId, FeatureSupportLevelId, SupportLevel
-from muster.model.wire.versions import (
-    ClusterHostRequirementsDetails,
-    Feature,
-    HostTypeHardwareRequirements,
-    HostTypeHardwareRequirementsWrapper,
-    ListVersions,
-    OpenshiftVersion,
-    PreflightHardwareRequirements,
-)
+from muster.model.wire.versions import Feature, ListVersions, OpenshiftVersion
 from muster.service.api.call import Call, Reply, answers, reply
 from muster.service.api.clusters import cluster_of, realm_of
 from muster.service.refusals import BadRequest, NotFound
-from muster.service.validations.requirements import Requirement, by_role
+from muster.service.validations.requirements import preflight_requirements
 
 FORBIDDEN_HOSTNAMES = (
     *("localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6"),
@@ -138,31 +130,7 @@ async def supported_platforms(call: Call) -> Reply:
 
 @answers("v2GetPreflightRequirements")
 async def preflight(call: Call) -> Reply:
-    cluster = cluster_of(call)
-    roles = by_role(cluster.openshift_version)
-    control_plane = roles["single-node" if cluster.control_plane_count == 1 else "master"]
-    return reply(
-        PreflightHardwareRequirements(
-            operators=(),
-            ocp=HostTypeHardwareRequirementsWrapper(
-                master=_requirements(control_plane), worker=_requirements(roles["worker"])
-            ),
-        )
-    )
-
-
-def _requirements(needed: Requirement) -> HostTypeHardwareRequirements:
-    return HostTypeHardwareRequirements(
-        quantitative=ClusterHostRequirementsDetails(
-            cpu_cores=needed.cpu_cores,
-            ram_mib=needed.ram_mib,
-            disk_size_gb=needed.disk_gb,
-            installation_disk_speed_threshold_ms=needed.fsync_ms,
-            network_latency_threshold_ms=needed.rtt_ms,
-            packet_loss_percentage=needed.loss_percent,
-        ),
-        qualitative=(),
-    )
+    return reply(preflight_requirements(cluster_of(call)))
 
 
 @answers("V2ListSupportedOperators")

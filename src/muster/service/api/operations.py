@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from muster.service.api import (
+from muster.service.api import (  # noqa: F401 - each says which operations it answers
     agents,
     catalogue,
     clusters,
@@ -19,21 +19,6 @@ from muster.service.api import (
 )
 from muster.service.api.call import OPERATIONS
 from muster.service.api.table import ROUTES
-
-_TOPICS = (
-    agents,
-    catalogue,
-    clusters,
-    files,
-    hosts,
-    infra_envs,
-    installing,
-    logs,
-    manifests,
-    media_files,
-    own,
-    watching,
-)
 
 
 def load_operations() -> None:
