@@ -140,6 +140,7 @@ class Running:
             host_tokens=HostTokens(self.tokens, now),
             offers=settings.offers,
             time_passed=time_passed,
+            url=url,
         )
         self._committer = Committer(self.store)
         self.service = Service(self.engine, self.store, self._committer, around)

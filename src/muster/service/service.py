@@ -115,6 +115,8 @@ class Surroundings:
     time_passed: Callable[[Draft, Kind, str, bool], None]
     """What a deadline means that has come; the last tells whether a host has been silent for too long."""
     background: Background = field(default_factory=LoopBackground)
+    url: str = ""
+    """Where callers find the service; empty where nobody calls."""
 
 
 class Service:

@@ -13,6 +13,7 @@ import msgspec
 from muster.model.wire.files import Event as WireEvent
 from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.clusters import realm_of
+from muster.service.api.table.route import PREFIX
 from muster.service.api.views.files import show_event
 from muster.service.refusals import BadRequest
 from muster.service.store.port import Logged, Wanted
@@ -111,7 +112,8 @@ async def get_why(call: Call) -> Reply:
     realm = realm_of(call)
     await call.service.settle(realm.id)
     assert realm.cluster is not None
-    return reply(why(realm.cluster, realm.hosts, call.service.now(), texts()))
+    api = f"{call.service.around.url}{PREFIX}"
+    return reply(why(realm.cluster, realm.hosts, call.service.now(), texts(), api))
 
 
 @answers("v2GetClusterSteps")
