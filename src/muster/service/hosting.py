@@ -111,7 +111,7 @@ class Running:
     """A service that is put together."""
 
     def __init__(self, settings: Settings, sockets: Sockets, find_release: FindRelease) -> None:
-        self._settings, self._sockets = settings, sockets
+        self.settings, self._sockets = settings, sockets
         keys = make_folder(make_folder(settings.data) / "keys")
         url, media_url = _urls(settings, sockets)
         self.url, self.media_url = url, media_url
@@ -154,7 +154,7 @@ class Running:
         desk = LoginDesk(self.login, self._ended, lambda: now().timestamp())
         api = Api(self.service, ROUTES, guard, desk)
         inner = CleanPaths(_Split(api, self._embedded), PREFIX)
-        limited = Limits(inner, self._settings.limits, asyncio_clock)
+        limited = Limits(inner, self.settings.limits, asyncio_clock)
         return SecureHeaders(limited, lambda: str(uuid.uuid4()), PREFIX)
 
     @contextlib.asynccontextmanager

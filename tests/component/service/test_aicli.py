@@ -237,7 +237,9 @@ def test_a_pool_of_hosts(tmp_path: Path) -> None:
 
 
 async def _until(aicli: Aicli, status: str, count: int) -> None:
-    while [each["status"] for each in await aicli.hosts()].count(status) < count:
+    while True:
+        if [each["status"] for each in await aicli.hosts()].count(status) >= count:
+            return
         await asyncio.sleep(0.1)
 
 

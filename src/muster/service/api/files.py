@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Final
+from urllib.parse import urlencode
 
 from muster.model.wire.infra_env import PresignedUrl
 from muster.service.api.call import Call, Reply, answers, empty, file, reply
@@ -67,19 +68,36 @@ async def get_credentials(call: Call) -> Reply:
 
 @answers("V2GetPresignedForClusterFiles")
 async def presigned_file(call: Call) -> Reply:
-    name = _wanted(call, _FILES | {"logs", "manifests"})
-    place, more = ("logs", "") if name == "logs" else ("downloads/files", f"?file_name={name}")
-    return _link(call, cluster_of(call), f"{place}{more}")
+    name, cluster = _wanted(call, _FILES | {"logs", "manifests"}), cluster_of(call)
+    if name == "logs":
+        query = {each: call.query[each] for each in ("logs_type", "host_id") if call.query.get(each)}
+        return _link(call, cluster, "logs", query)
+    if name == "manifests":
+        return _link(call, cluster, "manifests/files", _manifest(call, cluster))
+    return _link(call, cluster, "downloads/files", {"file_name": name})
+
+
+def _manifest(call: Call, cluster: Cluster) -> dict[str, str]:
+    """The manifest that is meant, with or without its folder."""
+    wanted = call.query.get("additional_name", "")
+    for key in cluster.manifests:
+        folder, _, name = key.partition("/")
+        if wanted in (key, name):
+            return {"folder": folder, "file_name": name}
+    raise NotFound(f"cluster {cluster.name} has no manifest {wanted}", hint="name it with additional_name")
 
 
 @answers("V2GetPresignedForClusterCredentials")
 async def presigned_credentials(call: Call) -> Reply:
-    return _link(call, cluster_of(call), f"downloads/credentials?file_name={_wanted(call, _CREDENTIALS)}")
+    query = {"file_name": _wanted(call, _CREDENTIALS)}
+    return _link(call, cluster_of(call), "downloads/credentials", query)
 
 
-def _link(call: Call, cluster: Cluster, tail: str) -> Reply:
+def _link(call: Call, cluster: Cluster, tail: str, query: dict[str, str]) -> Reply:
     expires = call.service.now() + _LINK_LASTS
     path = f"/api/assisted-install/v2/clusters/{cluster.id}/{tail}"
+    if query:
+        path = f"{path}?{urlencode(query)}"
     return reply(
         PresignedUrl(
             url=call.service.around.links.sign(path, expires, cluster_id=cluster.id), expires_at=expires

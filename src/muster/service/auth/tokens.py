@@ -89,7 +89,7 @@ class Tokens:
         return self._sign({"typ": "JWT", "alg": ALGORITHM, "kid": self._keys.signing_id}, body)
 
     def _sign(self, *parts: Mapping[str, Any]) -> str:
-        """Signed so that the same claims give the same token: media carry one, and are made piece by piece."""
+        """The same claims give the same token: media carry one, and are made anew for each piece."""
         signed = ".".join(_encode(json.encode(part)) for part in parts)
         key = self._keys.signing
         made = key.sign(signed.encode("ascii"), ECDSA(SHA256(), deterministic_signing=True))

@@ -55,6 +55,14 @@ def domain(field: str, text: str) -> str:
     return text
 
 
+def domain_or_ip(field: str, text: str) -> str:
+    """A DNS name, or an address where there is none."""
+    try:
+        return str(ip_address(text.strip()))
+    except ValueError:
+        return domain(field, text)
+
+
 def proxy(field: str, text: str) -> str:
     """The URL of a proxy, or nothing."""
     schemes = ("http", "https") if field.endswith("https_proxy") else ("http",)

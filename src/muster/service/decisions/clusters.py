@@ -43,7 +43,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "ntp_sources": checks.ntp,
     "ssh_public_key": checks.text,
     "tags": checks.text,
-    "api_vip_dns_name": checks.domain,
+    "api_vip_dns_name": checks.domain_or_ip,
 }
 _PLAIN: Final = frozenset(
     {
@@ -99,7 +99,7 @@ def import_cluster(draft: Draft, id: str, params: ImportClusterParams) -> Cluste
         "adding-hosts",
         kind="AddHostsCluster",
         name=checks.name("name", params.name),
-        api_vip_dns_name=checks.domain("api_vip_dnsname", params.api_vip_dnsname),
+        api_vip_dns_name=checks.domain_or_ip("api_vip_dnsname", params.api_vip_dnsname),
         openshift_cluster_id=params.openshift_cluster_id,
         openshift_version=params.openshift_version or "",
         imported=True,

@@ -23,6 +23,7 @@ from muster.service.realm import Draft, Realm
 from muster.service.state import Host
 
 _KEY: Final = "roles"
+LATER: Final = Suggestion("worker", "the cluster has its control plane already")
 Measure: TypeAlias = tuple[str, Candidate | None]
 """What decides about the role of a host: what it was told to be, and how much of a machine it is."""
 
@@ -67,10 +68,20 @@ def derive_roles(draft: Draft, ids: Iterable[str], fits: Fits, *, asked: bool) -
         host = draft.hosts.get(id)
         news |= measures.set(id, host) or _lacks_role(host)
     touched = set(ids)
-    is_due = is_cluster_open(draft.cluster) and draft.cluster.kind == "Cluster"
-    if news and is_due and not measures.unknown:
-        touched |= _suggest_all(draft, measures, fits)
+    if news and is_cluster_open(draft.cluster):
+        if draft.cluster.kind == "AddHostsCluster":
+            _suggest_later(draft, measures, touched)
+        elif draft.cluster.kind == "Cluster" and not measures.unknown:
+            touched |= _suggest_all(draft, measures, fits)
     _derive_schedulable(draft, touched)
+
+
+def _suggest_later(draft: Draft, measures: Measures, ids: Iterable[str]) -> None:
+    """Hosts that come to a cluster that is there: it has its control plane, unless somebody says more."""
+    for id in ids:
+        role, candidate = measures.of.get(id, ("", None))
+        if role == "auto-assign" and candidate is not None and draft.hosts[id].suggested_role != LATER.role:
+            _suggest(draft, draft.hosts[id], LATER)
 
 
 def _lacks_role(host: Host | None) -> bool:

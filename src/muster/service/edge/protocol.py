@@ -16,6 +16,8 @@ from muster.service.edge.answers import render_error
 
 HEAD_BYTES: Final = 64 << 10
 HEAD_S: Final = 30.0
+FAREWELL_S: Final = 0.5
+"""How long a client that only keeps its connection has for its part of the end of TLS."""
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -34,6 +36,12 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """The server ends. Who sleeps on an open connection does not keep it up."""
+        super().shutdown()
+        if self.transport.is_closing():
+            self.loop.call_later(FAREWELL_S, self.transport.abort)
 
     def data_received(self, data: bytes) -> None:
         if self._head is not None:

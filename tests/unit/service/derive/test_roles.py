@@ -128,3 +128,14 @@ def test_who_begins() -> None:
     assert kept is not None
     assert (kept.host.number, kept.reason) == (5, "it was chosen before")
     assert choose_bootstrap(hosts[3:]) is None
+
+
+def test_a_host_that_comes_to_a_cluster_that_is_there_is_a_worker() -> None:
+    realm = make_realm(1)
+    draft = Draft(realm, NOW)
+    draft.change(draft.cluster, kind="AddHostsCluster", status="adding-hosts")
+    draft.take_changes()
+    draft.apply()
+    assert roles(realm) == ["auto-assign"]
+    tell_inventory(realm, 1)
+    assert roles(realm) == ["worker"]
