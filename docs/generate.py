@@ -137,7 +137,7 @@ takes and answers is in [the interface](api.md).
 
 def _commands() -> str:
     lines = ["# Commands", "", "The output of `--help` of every verb."]
-    root = click.Context(muster, info_name="muster", max_content_width=100)
+    root = click.Context(muster, info_name="muster", **muster.context_settings)
     for path, context in _walk(root):
         lines += ["", f"## {path}", "", "```text", context.get_help().rstrip(), "```"]
     return "\n".join(lines) + "\n"

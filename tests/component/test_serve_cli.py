@@ -133,6 +133,17 @@ def test_flags_go_before_the_environment_and_that_before_the_file(tmp_path: Path
     assert not (tmp_path / "not-here").exists()
 
 
+def test_clusters_are_of_releases_that_there_are(tmp_path: Path) -> None:
+    version = small_release(tmp_path).version
+    given = {"name": "alpha", "openshift_version": version.rpartition(".")[0], "pull_secret": PULL_SECRET}
+    with serve("--data", tmp_path / "data", "--release", tmp_path / "store") as served:
+        token = served.log_in()
+        status, body = served.ask(f"{API}/clusters", given, token)
+        assert (status, body["openshift_version"]) == (201, version)
+        status, body = served.ask(f"{API}/clusters", given | {"openshift_version": "4.22"}, token)
+        assert (status, f"there is no release 4.22; there are: {version}" in body["reason"]) == (400, True)
+
+
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [

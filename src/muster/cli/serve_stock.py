@@ -34,13 +34,13 @@ class Releases:
 
     def find(self, version: str, architecture: str) -> Release:
         """The release that a cluster asks for."""
-        for offer, release in self._found:
-            if offer.version == version and architecture in offer.architectures:
+        offer = self.offers.find(version, architecture)
+        for each, release in self._found:
+            if each == offer:
                 return release
-        there = ", ".join(sorted({offer.version for offer, _ in self._found})) or "none"
         raise UserError(
-            f"there is no release {version} for {architecture}; there are: {there}",
-            hint="start the service with --release STORE that has it, or choose another version",
+            f"there is no release {version} for {architecture}: the service has none at all",
+            hint="start it with --release STORE, which names a content store that has it",
         )
 
 

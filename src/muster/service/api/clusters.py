@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+import msgspec
+
 from muster.model.wire.cluster import (
     ClusterCreateParams,
     DisconnectedClusterCreateParams,
@@ -40,9 +42,17 @@ async def change(call: Call, decision: Callable[[Draft], T]) -> T:
 
 @answers("v2RegisterCluster")
 async def register_cluster(call: Call) -> Reply:
-    params, id = call.decode(ClusterCreateParams), call.service.new_id()
+    params, id = _choose_release(call, call.decode(ClusterCreateParams)), call.service.new_id()
     seal = call.service.around.vault.seal
     return await _create(call, id, lambda draft: decide.register_cluster(draft, id, params, seal))
+
+
+def _choose_release(call: Call, params: ClusterCreateParams) -> ClusterCreateParams:
+    """The whole version of the release that is meant, if it is one of ours."""
+    if params.ocp_release_image:
+        return params
+    offer = call.service.around.offers.find(params.openshift_version, params.cpu_architecture or "")
+    return params if offer is None else msgspec.structs.replace(params, openshift_version=offer.version)
 
 
 @answers("v2ImportCluster")
