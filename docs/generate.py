@@ -128,8 +128,8 @@ takes and answers is in [the interface](api.md).
 |---|---|---|
 | user | a login with the code that `muster serve` prints, or with the password | everything that people do |
 | agent | the discovery medium; then, when it registers, one of its own | one infra-env; then one host |
-| watcher | a cluster that was installed | what a cluster tells about itself at the end |
-| image | a signed address, which expires | one file |
+| watcher | whoever has a key that `--token-key` names: `wait-for`, a dashboard, metrics | looking |
+| image | a signed address, which expires | the media of one infra-env, or one file |
 
 "anyone" needs no token at all.
 """
