@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Set
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
-from muster.service.realm import Draft, Key, Realm
+from muster.service.realm import Draft, Event, Key, Realm, fold
 from muster.service.refusals import NotFound
 from muster.service.state import Cluster, Host, InfraEnv, Kind, kind_of
 from muster.service.store.port import Change
@@ -35,19 +35,42 @@ class Engine:
         self._where: dict[Key, str] = {}
         self._members: dict[str, set[str]] = {}
         """The hosts of each infra-env, wherever they are bound."""
-        self._timers: list[tuple[datetime, str, Kind, str]] = []
+        self._timers: list[tuple[datetime, Kind, str]] = []
         self._deadlines: dict[Key, datetime] = {}
         """The deadline of each that waits, which is among the timers."""
+        self._watches: dict[str, datetime] = {}
+        """When each host is looked at next because it may be silent, which is among the timers, too."""
         self.heard: dict[str, datetime] = {}
         """When each host last asked for instructions. Not worth a write: after a start all count as heard."""
 
     def load(self, realms: Iterable[Realm], now: datetime) -> None:
-        """Take over realms as a store has them, in place of what is known of them."""
+        """Take over realms as a store has them, in place of what is known of them.
+
+        Hosts that were known before were heard when they were heard.
+        """
         for realm in realms:
-            self.forget(realm.id)
+            known = self.realms.pop(realm.id, None)
             self.realms[realm.id] = realm
             for subject in realm.subjects():
                 self._take_note(realm.id, subject, now)
+            for subject in () if known is None else known.subjects():
+                if realm.find(kind_of(subject), subject.id) is None:
+                    self._lose(realm.id, kind_of(subject), subject.id)
+
+    def follow(self, realm: Realm, version: int, events: Iterable[Event], now: datetime) -> None:
+        """Take over what somebody else decided and made durable."""
+        touched: dict[Key, None] = {}
+        for event in events:
+            fold(realm, event)
+            touched[event.kind, event.id] = None
+        realm.version = version
+        realm.cache.clear()
+        for kind, id in touched:
+            subject = realm.find(kind, id)
+            if subject is not None:
+                self._take_note(realm.id, subject, now)
+            else:
+                self._lose(realm.id, kind, id)
 
     def forget(self, id: str) -> None:
         """A realm is not known any more."""
@@ -63,6 +86,7 @@ class Engine:
         self._deadlines.pop((kind, id), None)
         if kind == "host":
             self.heard.pop(id, None)
+            self._watches.pop(id, None)
             for members in self._members.values():
                 members.discard(id)
 
@@ -73,15 +97,16 @@ class Engine:
             self._members.setdefault(subject.infra_env_id, set()).add(subject.id)
             if subject.id not in self.heard:
                 self.heard[subject.id] = now
-                heapq.heappush(self._timers, (now + SILENCE, realm, kind, subject.id))
+                self._watch(subject, now)
         elif isinstance(subject, Cluster):
             kind = "cluster"
         self._where[kind, subject.id] = realm
         waiting = None if isinstance(subject, InfraEnv) else subject.waiting
         until = waiting.until if waiting is not None else None
-        if until is not None and self._deadlines.get((kind, subject.id)) != until:
-            self._deadlines[kind, subject.id] = until
-            heapq.heappush(self._timers, (until, realm, kind, subject.id))
+        if until is None:
+            self._deadlines.pop((kind, subject.id), None)
+        elif self._deadlines.get((kind, subject.id)) != until:
+            self.wait(kind, subject.id, until)
 
     # Looking
 
@@ -181,27 +206,46 @@ class Engine:
 
     # Time
 
+    def hear(self, host_id: str, now: datetime) -> None:
+        """A host is there; one that nobody knows is nobody."""
+        if host_id in self.heard:
+            self.heard[host_id] = now
+
+    def wait(self, kind: Kind, id: str, until: datetime) -> None:
+        """Look at something again at a time."""
+        self._deadlines[kind, id] = until
+        heapq.heappush(self._timers, (until, kind, id))
+
+    def _watch(self, host: Host, now: datetime) -> None:
+        silent_at = self.heard[host.id] + self.patience(host)
+        moment = self._watches[host.id] = silent_at if silent_at > now else now + SILENCE
+        heapq.heappush(self._timers, (moment, "host", host.id))
+
     def next_due(self) -> datetime | None:
         """When something is due next."""
         return self._timers[0][0] if self._timers else None
 
     def due(self, now: datetime) -> list[tuple[Realm, Kind, str]]:
         """What is due: each is looked at once, and waits again if its time has not come after all."""
-        found: dict[tuple[str, Kind, str], None] = {}
+        found: dict[Key, None] = {}
         while self._timers and self._timers[0][0] <= now:
-            moment, place, kind, id = heapq.heappop(self._timers)
-            if self._where.get((kind, id)) != place:
-                continue
+            moment, kind, id = heapq.heappop(self._timers)
             if self._deadlines.get((kind, id)) == moment:
                 del self._deadlines[kind, id]
-            if kind == "host":
-                self._watch(place, id, now)
-            found[place, kind, id] = None
-        return [(self.realms[place], kind, id) for place, kind, id in found]
+                found[kind, id] = None
+            if kind == "host" and self._watches.get(id) == moment:
+                self._watch(self.host(id), now)
+                found[kind, id] = None
+        return [(self.realm_of(kind, id), kind, id) for kind, id in found]
 
-    def _watch(self, place: str, id: str, now: datetime) -> None:
-        silent_at = self.heard[id] + self.patience(self.realms[place].hosts[id])
-        heapq.heappush(self._timers, (silent_at if silent_at > now else now + SILENCE, place, "host", id))
+    def shift(self, delta: timedelta) -> None:
+        """The clock was put forward or back: what was so long ago or ahead still is."""
+        self.heard = {id: moment + delta for id, moment in self.heard.items()}
+        self._watches = {id: moment + delta for id, moment in self._watches.items()}
+        watches: list[tuple[datetime, Kind, str]] = [(at, "host", id) for id, at in self._watches.items()]
+        deadlines = [(at, kind, id) for (kind, id), at in self._deadlines.items()]
+        self._timers = [*watches, *deadlines]
+        heapq.heapify(self._timers)
 
     def patience(self, host: Host) -> timedelta:
         """How long a host may be silent."""

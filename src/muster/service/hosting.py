@@ -168,6 +168,8 @@ class Running:
             stack.push_async_callback(self.service.preparer.close)
             timers = asyncio.ensure_future(self.service.run())
             stack.push_async_callback(_end, timers)
+            stack.push_async_callback(self.service.upkeep.close)
+            await self.service.upkeep.begin()
             self.service.preparer.look_at_all()
             if self._sockets.media is not None:
                 await stack.enter_async_context(_serve_media(self._desk, self._sockets.media))

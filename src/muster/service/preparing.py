@@ -15,6 +15,7 @@ from muster.service.decisions.manifests import document_name
 from muster.service.realm import Draft
 from muster.service.refusals import NotFound, StateConflict, Unavailable
 from muster.service.release_driver import ClusterOrder
+from muster.service.state import Cluster
 
 if TYPE_CHECKING:
     from muster.service.service import Service
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _AGAIN_S: Final = 5.0
 """When the store was away, so long until it is tried again."""
 SECRET_FILES: Final = frozenset({"kubeadmin-password", "kubeconfig", "kubeconfig-noingress", "secrets.json"})
+
+_STAND_IN_S: Final = 10.0
 
 
 def order_of(service: Service, cluster_id: str, *, with_secrets: bool) -> ClusterOrder:
@@ -42,6 +45,11 @@ def order_of(service: Service, cluster_id: str, *, with_secrets: bool) -> Cluste
     return ClusterOrder(cluster, tuple(realm.hosts.values()), secret, manifests, kept)
 
 
+def _is_open(cluster: Cluster) -> bool:
+    """Whether the files of a cluster are still to be made."""
+    return cluster.status == "preparing-for-installation" and cluster.preparation.status == "not_started"
+
+
 class Preparer:
     """Prepares one cluster at a time for each that wants it."""
 
@@ -49,16 +57,22 @@ class Preparer:
         self._service = service
         self._under_way: set[str] = set()
 
-    def look(self, cluster_id: str) -> None:
-        """Begin, if this cluster wants to be prepared and nobody does it yet."""
-        try:
-            cluster = self._service.engine.cluster(cluster_id)
-        except NotFound:
-            return
-        wants = cluster.status == "preparing-for-installation" and cluster.preparation.status == "not_started"
-        if wants and cluster_id not in self._under_way:
+    def look(self, cluster_id: str, *, elsewhere: bool = False) -> None:
+        """Begin, if this cluster wants to be prepared and nobody does it yet.
+
+        What was decided elsewhere is prepared there; only if that takes long it is done here, too.
+        """
+        if elsewhere:
+            self._service.around.background.later(_STAND_IN_S, lambda: self.look(cluster_id))
+        elif cluster_id not in self._under_way and self._wants(cluster_id):
             self._under_way.add(cluster_id)
             self._service.around.background.start(self._run(cluster_id))
+
+    def _wants(self, cluster_id: str) -> bool:
+        try:
+            return _is_open(self._service.engine.cluster(cluster_id))
+        except NotFound:
+            return False
 
     def look_at_all(self) -> None:
         """Go on with what was under way when the service ended."""
@@ -104,8 +118,8 @@ class Preparer:
         began: datetime | None,
     ) -> None:
         cluster = draft.cluster
-        if cluster.status != "preparing-for-installation" or cluster.install_started_at != began:
-            return  # It was cancelled meanwhile, and may have been begun again with other hosts.
+        if not _is_open(cluster) or cluster.install_started_at != began:
+            return  # It was cancelled meanwhile, or somebody else was quicker.
         for name, body in files.items():
             content = body
             if name in SECRET_FILES:

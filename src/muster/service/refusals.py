@@ -48,6 +48,10 @@ class Unavailable(Refusal):
     code = 503
 
 
+class Outdated(Unavailable):
+    """What was to be answered is not so any more; what is, is known now."""
+
+
 def code_of(error: MusterError) -> int:
     """The status that an error is answered with."""
     if isinstance(error, Refusal):

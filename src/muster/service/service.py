@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, Protocol, TypeVar
 
 from muster.frozen import dataclass
@@ -25,16 +25,19 @@ from muster.service.news import Newsroom
 from muster.service.offers import Offers
 from muster.service.preparing import Preparer
 from muster.service.realm import Draft, Realm
-from muster.service.refusals import NotFound, Unavailable
+from muster.service.refusals import NotFound, Outdated, Unavailable
 from muster.service.release_driver import ReleaseDriver
 from muster.service.state import InfraEnv, Kind
 from muster.service.steps.sent import Sent, note_reply
 from muster.service.store.port import Change, ConflictError, Store, StoreError
+from muster.service.upkeep import Upkeep
 
 T = TypeVar("T")
 _TRIES: Final = 8
 _GATHER_S: Final = 0.05
 """Hosts that are called because of a new peer are called together."""
+_LATER: Final = timedelta(seconds=5)
+"""When what is due is tried again that could not be written."""
 
 
 class Committer(Protocol):
@@ -51,6 +54,9 @@ class Committer(Protocol):
 
     def renew(self, realm: str) -> None:
         """A realm was loaded again."""
+
+    def pending(self, realm: str) -> asyncio.Future[None] | None:
+        """What is on its way to the store, if anything is."""
 
 
 class Vault(Protocol):
@@ -140,6 +146,7 @@ class Service:
         self.requests: Counter[tuple[str, int]] = Counter()
         """How often each operation was answered with each status."""
         self._committer = committer
+        self.upkeep = Upkeep(engine, store, committer, around.clock, self._taken_over)
         self._timers_changed = asyncio.Event()
         self._to_call: set[str] = set()
         self._calling: Handle | None = None
@@ -161,8 +168,21 @@ class Service:
         return str(uuid.UUID(bytes=self.around.chance(16), version=4))
 
     async def settle(self, realm: str) -> None:
-        """Wait until all that a realm shows is durable."""
-        await self._committer.settled(realm)
+        """Wait until all that a realm shows is durable; Outdated: it never will be, so look again."""
+        try:
+            await self._committer.settled(realm)
+        except StoreError as error:
+            await self._catch_up([realm])
+            raise Outdated("what was to be shown was not written", hint="ask again") from error
+
+    async def look_again(self) -> bool:
+        """Before somebody is told that something is not there: whether others have made anything new."""
+        if not self.store.is_shared:
+            return False
+        try:
+            return await self.upkeep.catch_up_all()
+        except StoreError as error:
+            raise Unavailable(error.message, hint=error.hint) from error
 
     def is_ready(self) -> bool:
         """Whether the store answers."""
@@ -184,10 +204,7 @@ class Service:
         for _ in range(_TRIES):
             realm = find()
             change, answer = self.engine.change(realm, decide, self.now(), request_id)
-            if change is None:
-                await self._committer.settled(realm.id)
-                return answer
-            if await self._commit([change]):
+            if await self._commit([change] if change is not None else [], realm.id):
                 return answer
         raise Unavailable("too many others change the same cluster", hint="ask again")
 
@@ -196,31 +213,42 @@ class Service:
         for _ in range(_TRIES):
             start, end = find()
             changes, answer = self.engine.move(start, end, decide, self.now())
-            if not changes or await self._commit(changes):
+            if await self._commit(changes, start.id, end.id):
                 return answer
         raise Unavailable("too many others change the same clusters", hint="ask again")
 
-    async def _commit(self, changes: list[Change]) -> bool:
-        """Whether they are durable now; if somebody was quicker, their realms are as the store has them."""
+    async def _commit(self, changes: list[Change], *realms: str) -> bool:
+        """Whether all is durable now; if somebody was quicker, these realms are as the store has them."""
         try:
+            for realm in () if changes else realms:
+                await self._committer.settled(realm)
             await self._committer.commit(changes)
         except ConflictError:
-            await self._reload({change.realm for change in changes})
+            await self._catch_up(realms)
             return False
         except StoreError as error:
-            await self._reload({change.realm for change in changes})
+            with suppress(Unavailable):
+                await self._catch_up(realms)
             raise Unavailable(error.message, hint=error.hint) from error
         self.published(changes)
         return True
 
-    def published(self, changes: Sequence[Change]) -> None:
-        """Tell those who wait that something changed."""
+    async def _catch_up(self, realms: Iterable[str]) -> None:
+        """Forget what could not be written: these realms become what the store has."""
+        try:
+            for id in realms:
+                await self.upkeep.catch_up(id)
+        except StoreError as error:
+            raise Unavailable(error.message, hint=error.hint) from error
+
+    def published(self, changes: Sequence[Change], *, elsewhere: bool = False) -> None:
+        """Tell those who wait that something changed, here or elsewhere."""
         self.news.publish(changes)
         self._timers_changed.set()
         for change in changes:
             self._to_call.update(self._concerned(change))
             if ("cluster", change.realm) in change.rows:
-                self.preparer.look(change.realm)
+                self.preparer.look(change.realm, elsewhere=elsewhere)
         if self._to_call and self._calling is None:
             self._calling = self.around.background.later(_GATHER_S, self._call)
 
@@ -238,18 +266,9 @@ class Service:
         hosts, self._to_call = self._to_call, set()
         self.news.call(hosts)
 
-    async def _reload(self, realms: Iterable[str]) -> None:
-        """Forget what could not be written: these realms become what the store has."""
-        for id in realms:
-            if self._committer.is_stale(id):
-                with suppress(StoreError):
-                    await self._load(id)
-
-    async def _load(self, id: str) -> None:
-        found = await self.around.background.compute(lambda: list(self.store.load(id)))
-        self.engine.forget(id)
-        self.engine.load(found, self.now())
-        self._committer.renew(id)
+    def _taken_over(self, change: Change) -> None:
+        """Somebody else changed something."""
+        self.published([change], elsewhere=True)
 
     # Time
 
@@ -270,8 +289,12 @@ class Service:
         now = self.now()
         for realm, kind, id in self.engine.due(now):
             silent = kind == "host" and self.engine.is_silent(realm.hosts[id], now)
-            with suppress(Unavailable, NotFound):  # The store is away: the next look finds the same.
+            try:
                 await self._pass_time(kind, id, silent=silent)
+            except NotFound:
+                continue
+            except Unavailable:  # The store is away; others who are due would hear the same.
+                self.engine.wait(kind, id, now + _LATER)
 
     async def _pass_time(self, kind: Kind, id: str, *, silent: bool) -> None:
         await self.change(

@@ -47,6 +47,9 @@ class InlineCommitter:
     async def settled(self, realm: str) -> None:
         """It always is."""
 
+    def pending(self, _realm: str) -> None:
+        """Nothing ever is."""
+
     def is_stale(self, realm: str) -> bool:
         return realm in self._stale
 

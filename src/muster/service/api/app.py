@@ -13,14 +13,14 @@ import msgspec
 
 from muster.errors import MusterError
 from muster.model.wire.files import Error, InfraError
-from muster.service.api.call import OPERATIONS, Call, LoginOperations, Reply
+from muster.service.api.call import OPERATIONS, Answers, Call, LoginOperations, Reply
 from muster.service.api.router import Router
 from muster.service.api.table.route import Route
 from muster.service.auth.credentials import Knock
 from muster.service.auth.guard import Guard
-from muster.service.auth.personas import Grant
+from muster.service.auth.personas import Grant, Verdict
 from muster.service.edge.headers import STATE_KEY
-from muster.service.refusals import code_of
+from muster.service.refusals import NotFound, Outdated, code_of
 from muster.service.service import Service
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -29,6 +29,8 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _log: Final = logging.getLogger("muster.service")
 _encoder: Final = msgspec.json.Encoder()
+_WHO: Final = 401
+_TRIES: Final = 4
 
 
 class NotAdmitted(MusterError):
@@ -67,32 +69,50 @@ class Api:
             return "", Reply(405, refused.body, headers=(("allow", known),))
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
-            grant = self._admit(route, ids, scope)
+            grant = await self._admit(route, ids, scope)
             body = await _read(receive) if method != "GET" else b""
-            reply = await OPERATIONS[route.operation_id](
-                Call(
-                    service=self._service,
-                    ids=ids,
-                    query=_query(scope),
-                    headers=headers,
-                    body=body,
-                    grant=grant,
-                    request_id=_request_id(scope),
-                    client=scope["client"][0] if scope.get("client") else "",
-                    login=self._login,
-                )
+            call = Call(
+                service=self._service,
+                ids=ids,
+                query=_query(scope),
+                headers=headers,
+                body=body,
+                grant=grant,
+                request_id=_request_id(scope),
+                client=scope["client"][0] if scope.get("client") else "",
+                login=self._login,
             )
+            reply = await self._operate(OPERATIONS[route.operation_id], call, is_read=method == "GET")
         except Exception as error:  # noqa: BLE001 - nobody is answered with a traceback
             return route.operation_id, _failure(error, route)
         return route.operation_id, _tag(reply, headers) if method == "GET" else reply
 
-    def _admit(self, route: Route, ids: Mapping[str, str], scope: Scope) -> Grant | None:
+    async def _admit(self, route: Route, ids: Mapping[str, str], scope: Scope) -> Grant | None:
         raw: bytes = scope["query_string"]
         knock = Knock(scope["method"], scope["path"], raw, scope["headers"], ids)
+        verdict, grant = self._judge(route, knock)
+        if not verdict.is_allowed and verdict.status != _WHO and await self._service.look_again():
+            verdict, grant = self._judge(route, knock)
+        if not verdict.is_allowed:
+            raise NotAdmitted(verdict.status, verdict.reason)
+        return grant
+
+    def _judge(self, route: Route, knock: Knock) -> tuple[Verdict, Grant | None]:
         admission = self._guard.admit(route, knock, self._service.now().timestamp())
-        if not admission.verdict.is_allowed:
-            raise NotAdmitted(admission.verdict.status, admission.verdict.reason)
-        return admission.grant
+        return admission.verdict, admission.grant
+
+    async def _operate(self, operation: Answers, call: Call, *, is_read: bool) -> Reply:
+        """Answer; what was overtaken by another replica is answered again, from what is so now."""
+        for _ in range(_TRIES):
+            try:
+                return await operation(call)
+            except Outdated:
+                if not is_read:
+                    raise
+            except NotFound:
+                if not await self._service.look_again():
+                    raise
+        return await operation(call)
 
 
 def _query(scope: Scope) -> dict[str, str]:

@@ -20,6 +20,14 @@ class MemoryStore:
         self._versions: dict[str, int] = {}
         self._documents: dict[tuple[str, str, str], bytes] = {}
 
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    def versions(self) -> dict[str, int]:
+        with self._lock:
+            return dict(self._versions)
+
     def load(self, realm: str | None = None) -> Iterable[Realm]:
         with self._lock:
             realms = {id: Realm(id, version) for id, version in self._versions.items() if realm in (None, id)}

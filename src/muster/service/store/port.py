@@ -76,6 +76,13 @@ class Logged(msgspec.Struct, frozen=True):
 class Store(Protocol):
     """What keeps the log and the state. Any thread may call it; a commit does not hold up who reads."""
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other services may write it, too."""
+
+    def versions(self) -> dict[str, int]:
+        """The versions of all realms."""
+
     def load(self, realm: str | None = None) -> Iterable[Realm]:
         """All realms, or one, as they were committed last."""
 

@@ -74,6 +74,13 @@ class PostgresStore:
         with self._reader.use() as connection:
             return connection.execute(query.encode(), values, binary=True).fetchall()
 
+    @property
+    def is_shared(self) -> bool:
+        return True
+
+    def versions(self) -> dict[str, int]:
+        return dict(self._select("SELECT id, version FROM realms"))
+
     def load(self, realm: str | None = None) -> Iterable[Realm]:
         query = (
             "SELECT realms.id, version, kind, subjects.id, body FROM realms"

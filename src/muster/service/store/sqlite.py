@@ -110,6 +110,13 @@ class SqliteStore:
         with self._reading, self._trouble():
             return self._reader.execute(query, values).fetchall()
 
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    def versions(self) -> dict[str, int]:
+        return dict(self._select("SELECT id, version FROM realms"))
+
     def load(self, realm: str | None = None) -> Iterable[Realm]:
         return make_realms(
             self._select(

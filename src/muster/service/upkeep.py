@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps what is in memory up to what the store has: when something could not be written, or others wrote.
+
+Several replicas share a store without a leader. Each holds all realms, hears from the store which of them
+another one changed, and folds in what happened. Who decides upon what is not the last any more conflicts, is
+brought up to date here, and decides again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Final, Protocol
+
+from muster.service.engine import Engine
+from muster.service.realm import Event, Realm
+from muster.service.state import kind_of
+from muster.service.store.port import Change, Store, StoreError
+
+_PAUSE_S: Final = 1.0
+"""How long a store that does not answer is left alone."""
+
+
+class Committing(Protocol):
+    """What is known of changes on their way to the store."""
+
+    def is_stale(self, realm: str) -> bool: ...
+
+    def renew(self, realm: str) -> None: ...
+
+    def pending(self, realm: str) -> asyncio.Future[None] | None: ...
+
+
+class Upkeep:
+    """Brings realms up to what the store has; one at a time, and each only when it has to be."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        committer: Committing,
+        clock: Callable[[], datetime],
+        taken: Callable[[Change], None],
+    ) -> None:
+        """``taken`` is told what was taken over from others."""
+        self._engine, self._store, self._committer = engine, store, committer
+        self._clock, self._taken = clock, taken
+        self._busy: dict[str, asyncio.Lock] = {}
+        self._wanted: dict[str, int] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        """From now on follow what others write."""
+        if not self._store.is_shared:
+            return
+        loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self._store.listen, lambda news: _tell(loop, self._hear, news))
+        await self.catch_up_all()
+
+    def _hear(self, news: Mapping[str, int]) -> None:
+        for id, version in news.items():
+            self._wanted[id] = max(version, self._wanted.get(id, 0))
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._follow())
+
+    async def _follow(self) -> None:
+        """Take over all that was heard of; what the store does not give now it gives later."""
+        while self._wanted:
+            wanted, self._wanted = self._wanted, {}
+            for id, version in wanted.items():
+                try:
+                    await self.catch_up(id, version)
+                except StoreError:
+                    self._wanted.setdefault(id, version)
+                    await asyncio.sleep(_PAUSE_S)
+
+    async def catch_up_all(self) -> bool:
+        """Take over whatever others have done by now; whether there was anything."""
+        versions = await asyncio.to_thread(self._store.versions)
+        known = {id: realm.version for id, realm in self._engine.realms.items()}
+        behind = {id: version for id, version in versions.items() if version > known.get(id, 0)}
+        for id, version in behind.items():
+            await self.catch_up(id, version)
+        return bool(behind)
+
+    async def catch_up(self, id: str, version: int = 0) -> None:
+        """Bring a realm at least to a version, and forget what could not be written of it."""
+        async with self._turn(id):
+            while self._is_behind(id, version) and not await self._step(id):
+                pass
+
+    def _is_behind(self, id: str, version: int) -> bool:
+        realm = self._engine.realms.get(id)
+        return self._committer.is_stale(id) or (0 if realm is None else realm.version) < version
+
+    async def _step(self, id: str) -> bool:
+        """Try once; whether it is done. What is decided meanwhile may be in the way."""
+        committer, realm = self._committer, self._engine.realms.get(id)
+        if committer.is_stale(id) or realm is None:
+            await self._load(id)
+            return True
+        if (pending := committer.pending(id)) is not None:
+            await asyncio.wait({pending})
+            return False
+        version = realm.version
+        latest, news = await asyncio.to_thread(self._store.news, id, version)
+        if committer.is_stale(id) or committer.pending(id) is not None or realm.version != version:
+            return False
+        if self._engine.realms.get(id) is realm:
+            events = [each.event for each in news]
+            self._engine.follow(realm, latest, events, self._clock())
+            self._taken(_as_change(realm, events))
+        return True
+
+    async def _load(self, id: str) -> None:
+        """All of it. What is decided meanwhile upon something that failed is never written."""
+        found = await asyncio.to_thread(lambda: list(self._store.load(id)))
+        if not found:
+            self._engine.forget(id)
+        self._engine.load(found, self._clock())
+        self._committer.renew(id)
+        for realm in found:
+            self._taken(_as_change(realm, _all_of(realm, self._clock())))
+
+    @asynccontextmanager
+    async def _turn(self, id: str) -> AsyncIterator[None]:
+        """One after the other; who comes second mostly finds that all is done."""
+        lock = self._busy.setdefault(id, asyncio.Lock())
+        async with lock:
+            yield
+        if not lock.locked() and self._busy.get(id) is lock:
+            del self._busy[id]
+
+    async def close(self) -> None:
+        """Follow nothing more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+
+def _all_of(realm: Realm, now: datetime) -> list[Event]:
+    """Nobody knows what of it changed."""
+    return [Event(at=now, kind=kind_of(each), id=each.id) for each in realm.subjects()]
+
+
+def _as_change(realm: Realm, events: Iterable[Event]) -> Change:
+    events = tuple(events)
+    rows = {(each.kind, each.id): realm.find(each.kind, each.id) for each in events}
+    return Change(realm.id, realm.version, events, rows, {})
+
+
+def _tell(
+    loop: asyncio.AbstractEventLoop, hear: Callable[[Mapping[str, int]], None], news: Mapping[str, int]
+) -> None:
+    """From another thread, which may be late."""
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(hear, news)
