@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import socket
-import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
@@ -155,7 +155,7 @@ class Running:
         api = Api(self.service, ROUTES, guard, desk)
         inner = CleanPaths(_Split(api, self._embedded), PREFIX)
         limited = Limits(inner, self.settings.limits, asyncio_clock)
-        return SecureHeaders(limited, lambda: str(uuid.uuid4()), PREFIX)
+        return SecureHeaders(limited, _request_names(os.urandom), PREFIX)
 
     @contextlib.asynccontextmanager
     async def serve(self) -> AsyncIterator[None]:
@@ -198,6 +198,12 @@ def _serve_media(desk: Desk, listening: socket.socket) -> AbstractAsyncContextMa
     from muster.serving.server import Place
 
     return serve_media(desk, Place(listening, _PATIENCE_S))
+
+
+def _request_names(chance: Callable[[int], bytes]) -> Callable[[], str]:
+    """Names of requests, no two alike: by chance once, then counted, because chance costs a system call."""
+    first, numbers = chance(8).hex(), itertools.count(1)
+    return lambda: f"{first}-{next(numbers):x}"
 
 
 def asyncio_clock() -> float:

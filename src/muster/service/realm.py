@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
@@ -82,7 +82,16 @@ class Realm:
         yield from self.hosts.values()
 
 
+def _default(each: msgspec.structs.FieldInfo) -> Any:
+    if each.default is not msgspec.NODEFAULT:
+        return each.default
+    return each.default_factory() if each.default_factory is not msgspec.NODEFAULT else msgspec.NODEFAULT
+
+
 _FIELDS = {kind: {each.name: each.type for each in msgspec.structs.fields(of)} for kind, of in TYPES.items()}
+_DEFAULTS = {
+    kind: {each.name: _default(each) for each in msgspec.structs.fields(of)} for kind, of in TYPES.items()
+}
 
 
 def read_event(kind: Kind, event: Event) -> Event:
@@ -122,23 +131,34 @@ class _Hosts(Mapping[str, Host]):
             raise KeyError(id)
         return host
 
+    def get(self, id: str, default: Any = None) -> Any:
+        """Quicker than to fail and to be caught."""
+        host = self._above[id] if id in self._above else self._below.get(id)
+        return default if host is None else host
+
     def __iter__(self) -> Iterator[str]:
-        above = self._above
-        for id in self._below:
-            if above.get(id, True) is not None:
-                yield id
-        for id, host in above.items():
-            if host is not None and id not in self._below:
-                yield id
+        return iter(self._whole())
 
     def __len__(self) -> int:
-        return sum(1 for _ in self) if self._above else len(self._below)
+        return len(self._whole())
 
     def values(self) -> Any:
         """Quicker than looking each one up."""
+        return self._whole().values()
+
+    def items(self) -> Any:
+        """Quicker than looking each one up."""
+        return self._whole().items()
+
+    def _whole(self) -> Mapping[str, Host]:
+        """All of them as they are at this moment."""
         if not self._above:
-            return self._below.values()
-        return [self[id] for id in self]
+            return self._below
+        whole = {**self._below, **self._above}
+        for id, host in self._above.items():
+            if host is None:
+                del whole[id]
+        return cast("dict[str, Host]", whole)
 
 
 class Draft:
@@ -198,12 +218,13 @@ class Draft:
 
     def add(self, subject: Subject) -> None:
         """A new subject."""
+        kind = kind_of(subject)
         values = {
-            each.name: value
-            for each in msgspec.structs.fields(type(subject))
-            if (value := getattr(subject, each.name)) != _default(each)
+            name: value
+            for name, default in _DEFAULTS[kind].items()
+            if (value := getattr(subject, name)) != default
         }
-        self._record(kind_of(subject), subject.id, subject, values=values, born=True)
+        self._record(kind, subject.id, subject, values=values, born=True)
 
     def remove(self, subject: Subject) -> None:
         """A subject that is no more."""
@@ -253,12 +274,6 @@ class Draft:
         self.realm.cluster, self.realm.infra_env = self._cluster, self._infra_env
         for id, host in self._above.items():
             self.realm.put("host", id, host)
-
-
-def _default(each: msgspec.structs.FieldInfo) -> Any:
-    if each.default is not msgspec.NODEFAULT:
-        return each.default
-    return each.default_factory() if each.default_factory is not msgspec.NODEFAULT else msgspec.NODEFAULT
 
 
 def _merge(last: Event, parts: dict[str, Any]) -> Event | None:
