@@ -174,10 +174,11 @@ def container_images_available(see: HostView) -> Answer:
 
 
 def is_available(image: ContainerImageAvailability) -> bool:
-    """Whether an image could be pulled, and quickly enough to matter."""
+    """Whether an image could be pulled, and quickly enough to matter; one that is there already was not."""
     if image.result == "failure":
         return False
-    return not image.size_bytes or (image.download_rate or 0) >= LEAST_RATE_MBPS
+    was_pulled = bool(image.size_bytes) and bool(image.time or image.download_rate)
+    return not was_pulled or (image.download_rate or 0) >= LEAST_RATE_MBPS
 
 
 @on_host("ignition-downloadable", "network", Reads({"api_vip_connectivity"}, {"kind"}))

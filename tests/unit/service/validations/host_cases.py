@@ -339,6 +339,8 @@ case(id, "success", "not tried", images=())
 case(id, "failure", "pull: one", images=(ContainerImageAvailability(name="one", result="failure"),))
 crawling = ContainerImageAvailability(name="two", result="success", size_bytes=10, download_rate=0.0001)
 case(id, "failure", "pull: two", images=(crawling,))
+there = ContainerImageAvailability(name="three", result="success", size_bytes=10)
+case(id, "success", "can pull", images=(there,))
 id = "ignition-downloadable"
 case(id, "suppressed")
 case(id, "pending", cluster=DAY_2)
