@@ -79,6 +79,12 @@ class HostTies:
         except NotFound:
             return False
 
+    def enrolment_of(self, infra_env_id: str, host_id: str) -> int:
+        try:
+            return self._engine.host(host_id, infra_env_id).enrolment
+        except NotFound:
+            return -1
+
     def epoch_of(self, infra_env_id: str) -> int:
         try:
             return epoch_of(self._engine.infra_env(infra_env_id))
@@ -196,12 +202,14 @@ class SignedLinks:
 class HostTokens:
     """What a host gets when it registers: a token that is good for that host alone."""
 
-    def __init__(self, tokens: Tokens, clock: Callable[[], datetime]) -> None:
-        self._tokens, self._clock = tokens, clock
+    def __init__(self, tokens: Tokens, ties: HostTies, clock: Callable[[], datetime]) -> None:
+        self._tokens, self._ties, self._clock = tokens, ties, clock
 
     def issue(self, infra_env_id: str, host_id: str) -> str:
         expires = (self._clock() + AGENT_TOKEN_LASTS).timestamp()
-        return self._tokens.issue(Grant(Persona.AGENT, Scope(infra_env_id, None, host_id), expires))
+        enrolment = self._ties.enrolment_of(infra_env_id, host_id)
+        scope = Scope(infra_env_id, None, host_id)
+        return self._tokens.issue(Grant(Persona.AGENT, scope, expires, epoch=enrolment))
 
 
 def epoch_of(infra_env: InfraEnv) -> int:

@@ -136,6 +136,11 @@ class Engine:
             raise NotFound(f"host {id} is not in infra-env {infra_env_id}", hint="list its hosts")
         return found
 
+    def find_host(self, id: str) -> Host | None:
+        """A host, whichever infra-env it is of."""
+        place = self._where.get(("host", id))
+        return None if place is None else self.realms[place].hosts[id]
+
     def clusters(self) -> list[Cluster]:
         """All clusters, the oldest first."""
         found = (realm.cluster for realm in self.realms.values())

@@ -137,7 +137,7 @@ class Running:
             driver=KubernetesDriver(find_release, os.urandom, now),
             media=media,
             links=SignedLinks(self.tokens, url),
-            host_tokens=HostTokens(self.tokens, now),
+            host_tokens=HostTokens(self.tokens, HostTies(self.engine), now),
             offers=settings.offers,
             time_passed=time_passed,
             url=url,

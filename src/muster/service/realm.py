@@ -211,7 +211,7 @@ class Draft:
             self._record(kind, subject.id, msgspec.structs.replace(present, **new), values=new)
 
     def tell(
-        self, subject: Subject, name: str, message: str, *, severity: Severity = "info", **props: Any
+        self, subject: Subject, name: str, message: str, /, *, severity: Severity = "info", **props: Any
     ) -> None:
         """Something that people are told, about a subject."""
         self._event(kind_of(subject), subject.id, name=name, message=message, severity=severity, props=props)

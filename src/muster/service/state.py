@@ -99,6 +99,8 @@ class Host(State, frozen=True, kw_only=True):
     user_name: str = ""
     enrolled: bool = False
     """It has called with a token of its own; that of its medium is not good for it any more."""
+    enrolment: int = 0
+    """How often it registered with the token of its medium; own tokens from before are worthless."""
     # What it is told to be.
     role: str = "auto-assign"
     suggested_role: str = "auto-assign"

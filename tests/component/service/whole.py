@@ -60,7 +60,7 @@ class Person:
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """One request, by the person who is logged in unless other headers say who it is."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        if not {"Authorization", "X-Secret-Key"} & named.keys():
+        if not {"Authorization", "X-Secret-Key", "Watcher-Authorization"} & named.keys():
             named["Authorization"] = f"Bearer {self.token}"
         data = None if body is None else json.dumps(body)
         url = self.url + (path if path.startswith(("/api", "/byapikey")) else API + path)

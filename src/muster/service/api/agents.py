@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -15,15 +16,17 @@ from muster.service.api.hosts import change
 from muster.service.api.showing import shown_host
 from muster.service.api.views.hosts import show_registration
 from muster.service.decisions.replies import take_reply
+from muster.service.derive.names import effective_name
 from muster.service.polling import Poll, answer_poll, plan_next
 from muster.service.realm import Draft, Realm
-from muster.service.refusals import BadRequest, Forbidden
+from muster.service.refusals import BadRequest, Forbidden, StateConflict
 from muster.service.state import Host
 from muster.service.states import host as states
 
 TOKEN_HEADER: Final = "x-muster-host-token"  # noqa: S105 - the name of a header
 """In the answer to a registration: a token that is good for that host alone."""
 _RETRY_S: Final = 60
+_STILL_THERE: Final = timedelta(seconds=60)
 _LONGEST_WAIT_S: Final = 90.0
 _WAIT: Final = re.compile(r"(?:^|[,;\s])wait=(\d{1,4})(?:$|[,;\s])")
 
@@ -50,6 +53,8 @@ async def register_host(call: Call) -> Reply:
             discovery_agent_version=version,
         )
         states.register(draft, host)
+        if not _is_own(call):
+            _enrol_again(draft, host_id, call.service.engine.heard.get(host_id))
 
     await service.change(lambda: _home(call, infra_env_id, host_id), decision, call.request_id)
     service.sent.pop(host_id, None)
@@ -60,12 +65,32 @@ async def register_host(call: Call) -> Reply:
     return reply(shown, 201, (TOKEN_HEADER, token))
 
 
+def _enrol_again(draft: Draft, host_id: str, heard_at: datetime | None) -> None:
+    """A machine that booted its medium has the medium's token and nothing else: it gets a new one of its own.
+
+    Whoever has the medium can say the same of a host that runs, so that is told.
+    """
+    host = draft.hosts[host_id]
+    if host.enrolled and heard_at is not None and draft.now - heard_at < _STILL_THERE:
+        message = (
+            f"Host {effective_name(host) or host.id}: registered with the token of its medium while it was"
+            " running with one of its own; if it was not restarted, somebody else has the medium"
+        )
+        draft.tell(host, "host_enrolled_again", message, severity="warning")
+    draft.change(host, enrolled=False, enrolment=host.enrolment + 1)
+
+
 def _home(call: Call, infra_env_id: str, host_id: str) -> Realm:
     """Where a host belongs: where it is already, else with its infra-env's cluster, else into the pool."""
     engine = call.service.engine
     infra_env = engine.infra_env(infra_env_id)
     if host_id in engine.members(infra_env_id):
         return engine.realm_of("host", host_id)
+    if (elsewhere := engine.find_host(host_id)) is not None:
+        raise StateConflict(
+            f"host {host_id} is in infra-env {elsewhere.infra_env_id} already",
+            hint="delete it there before it boots another medium",
+        )
     if infra_env.cluster_id is not None:
         return engine.realm_of("cluster", infra_env.cluster_id)
     return engine.realm_of("infra-env", infra_env_id)

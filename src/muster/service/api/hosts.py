@@ -32,7 +32,12 @@ async def change(call: Call, decision: Callable[[Draft, Host], Any]) -> None:
 
 @answers("v2ListHosts")
 async def list_hosts(call: Call) -> Reply:
-    hosts = call.service.engine.hosts_of(call.ids["infra_env_id"])
+    infra_env_id = call.service.engine.infra_env(call.ids["infra_env_id"]).id
+    hosts = [
+        host
+        for host in call.service.engine.hosts_of(infra_env_id)
+        if call.sees(infra_env_id=infra_env_id, cluster_id=host.cluster_id, host_id=host.id)
+    ]
     for realm in {host.cluster_id or host.infra_env_id for host in hosts}:
         await call.service.settle(realm)
     return reply([shown_host(call, host) for host in hosts])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -15,7 +15,9 @@ from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.clusters import realm_of
 from muster.service.api.table.route import PREFIX
 from muster.service.api.views.files import show_event
-from muster.service.refusals import BadRequest
+from muster.service.realm import Realm
+from muster.service.refusals import BadRequest, Forbidden
+from muster.service.state import Cluster, Host, InfraEnv, Kind, Subject
 from muster.service.store.port import Logged, Wanted
 from muster.service.validations.registry import texts
 from muster.service.why import why
@@ -29,7 +31,7 @@ _KEEP_ALIVE_S: Final = 15.0
 @answers("v2ListEvents")
 async def list_events(call: Call) -> Reply:
     found = await asyncio.to_thread(call.service.store.told, _wanted(call))
-    shown = [each for each in found if _is_of_infra_env(call, each)]
+    shown = [each for each in found if _is_of_infra_env(call, each) and _is_seen(call, each)]
     if call.query.get("order") == "descending":
         shown.reverse()
     counts = Counter(each.event.severity for each in shown)
@@ -80,31 +82,70 @@ def _is_of_infra_env(call: Call, logged: Logged) -> bool:
     return logged.event.kind == "host" and logged.event.id in call.service.engine.members(wanted)
 
 
+def _is_seen(call: Call, logged: Logged) -> bool:
+    """Whether an event is for the caller to see."""
+    if call.grant is None or not call.grant.is_scoped:
+        return True
+    shown = _show(call, logged)
+    return call.sees(infra_env_id=shown.infra_env_id, cluster_id=shown.cluster_id, host_id=shown.host_id)
+
+
 @answers("v2TriggerEvent")
 async def trigger_event(call: Call) -> Reply:
     event = call.decode(WireEvent)
-    kind, id = next(
-        (
-            (kind, id)
-            for kind, id in (("host", event.host_id), ("cluster", event.cluster_id))
-            if id is not None
-        ),
-        ("", ""),
-    )
-    if not kind:
-        raise BadRequest("the event is of nothing", hint="name its cluster_id or host_id")
-    props = msgspec.json.decode(event.props) if event.props else {}
-    realm = call.service.engine.realm_of("host" if kind == "host" else "cluster", id)
-    subject = realm.hosts[id] if kind == "host" else realm.cluster
+    kind, id = _subject_of(event)
+    realm = call.service.engine.realm_of(kind, id)
+    subject = realm.find(kind, id)
     assert subject is not None
+    if not _is_for(call, realm, subject):
+        raise Forbidden("this token is for something else", hint="tell of what the token is for")
+    props = {name: value for name, value in _props(event).items() if name != "severity"}
     await call.service.change(
-        lambda: realm,
+        lambda: call.service.engine.realm_of(kind, id),
         lambda draft: draft.tell(
             subject, event.name or "event", event.message, severity=event.severity, **props
         ),
         call.request_id,
     )
     return empty(201)
+
+
+def _subject_of(event: WireEvent) -> tuple[Kind, str]:
+    """What an event is about: the smallest thing that it names."""
+    named: tuple[tuple[Kind, str | None], ...] = (
+        ("host", event.host_id),
+        ("cluster", event.cluster_id),
+        ("infra-env", event.infra_env_id),
+    )
+    for kind, id in named:
+        if id:
+            return kind, id
+    raise BadRequest("the event is of nothing", hint="name its cluster_id, infra_env_id or host_id")
+
+
+def _is_for(call: Call, realm: Realm, subject: Subject) -> bool:
+    """Whether the caller's token is for a thing that the body of a request names."""
+    if isinstance(subject, InfraEnv):
+        return call.sees(infra_env_id=subject.id, cluster_id=subject.cluster_id)
+    hosts = [subject] if isinstance(subject, Host) else realm.hosts.values()
+    cluster_id = subject.cluster_id if isinstance(subject, Host) else subject.id
+    if any(
+        call.sees(infra_env_id=host.infra_env_id, cluster_id=cluster_id, host_id=host.id) for host in hosts
+    ):
+        return True
+    own = call.service.engine.infra_envs() if isinstance(subject, Cluster) else ()
+    return any(
+        call.sees(infra_env_id=each.id, cluster_id=cluster_id)
+        for each in own
+        if each.cluster_id == cluster_id
+    )
+
+
+def _props(event: WireEvent) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(event.props or "{}", type=dict[str, Any])
+    except msgspec.DecodeError:
+        raise BadRequest("props is no JSON object in a string", hint='write it as "{}"') from None
 
 
 @answers("v2GetClusterWhy")

@@ -55,7 +55,7 @@ class Grant(Struct, frozen=True):
     link: str = ""
     """The one path with its query that the token opens, for an address that is handed on."""
     epoch: int = 0
-    """How often the signing key of the infra-env had been renewed when the token was made."""
+    """Which key the infra-env had when the token was made; of a host's own: which enrolment it is of."""
     session: str = ""
     """The login that the token came from."""
 
@@ -99,6 +99,9 @@ class Ties(Protocol):
     def epoch_of(self, infra_env_id: str) -> int:
         """How often the signing key of an infra-env has been renewed."""
 
+    def enrolment_of(self, infra_env_id: str, host_id: str) -> int:
+        """How often a host has registered with the token of its medium."""
+
 
 class Verdict(Struct, frozen=True):
     """Whether a request is let in."""
@@ -133,7 +136,7 @@ def may(grant: Grant | None, rule: Rule, asked: Scope, ties: Ties, link: str = "
         return _no("this address was made for something else")
     if grant.persona is Persona.IMAGE and (refusal := _check_image(grant, ties)):
         return _no(refusal)
-    if grant.persona is Persona.AGENT and (refusal := _check_enrolled(grant.scope, asked, ties)):
+    if grant.persona is Persona.AGENT and (refusal := _check_enrolled(grant, asked, ties)):
         return _no(refusal)
     if not grant.is_scoped:
         return ALLOWED
@@ -154,8 +157,16 @@ def _check_image(grant: Grant, ties: Ties) -> str:
     return ""
 
 
-def _check_enrolled(mine: Scope, asked: Scope, ties: Ties) -> str:
-    """The token that all hosts of an infra-env boot with ends, for each host, with its first own one."""
+def _check_enrolled(grant: Grant, asked: Scope, ties: Ties) -> str:
+    """The token that all hosts of an infra-env boot with ends, for each host, with its first own one.
+
+    A machine that boots its medium again has nothing else than that one, and enrols again; its own token from
+    before is worthless from then on.
+    """
+    mine = grant.scope
+    if mine.infra_env_id and mine.host_id:
+        is_last = grant.epoch == ties.enrolment_of(mine.infra_env_id, mine.host_id)
+        return "" if is_last else "this host has registered again since; its newer token has to be used"
     infra_env_id = asked.infra_env_id or mine.infra_env_id
     if mine.host_id or mine.cluster_id or not (infra_env_id and asked.host_id):
         return ""

@@ -15,6 +15,7 @@ class Known:
     clusters: dict[tuple[str, str], str] = field(default_factory=dict)
     enrolled: set[tuple[str, str]] = field(default_factory=set)
     epochs: dict[str, int] = field(default_factory=dict)
+    enrolments: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def cluster_of(self, infra_env_id: str, host_id: str) -> str | None:
         return self.clusters.get((infra_env_id, host_id))
@@ -24,6 +25,9 @@ class Known:
 
     def has_own_token(self, infra_env_id: str, host_id: str) -> bool:
         return (infra_env_id, host_id) in self.enrolled
+
+    def enrolment_of(self, infra_env_id: str, host_id: str) -> int:
+        return self.enrolments.get((infra_env_id, host_id), 0)
 
     def epoch_of(self, infra_env_id: str) -> int:
         return self.epochs.get(infra_env_id, 0)
