@@ -19,7 +19,7 @@ from muster.model.wire import host as wire_host
 from muster.model.wire import infra_env as wire_infra_env
 from muster.model.wire.operators import MonitoredOperator
 from muster.service.api.table.shape import Shape
-from muster.service.api.table.shapes import SHAPES
+from muster.service.api.table.shapes import OUR_SHAPES, SHAPES
 from muster.service.api.views.clusters import show_cluster
 from muster.service.api.views.files import show_credentials, show_event, show_ignored, show_manifests
 from muster.service.api.views.hosts import show_host, show_registration
@@ -154,7 +154,7 @@ def _answers() -> dict[str, type[msgspec.Struct]]:
     """The objects that operations answer with, by the client's name for them."""
     names = {ours: theirs for theirs, ours in RENAMED.items()}
     found = {}
-    for shape in SHAPES.values():
+    for shape in (shape for name, shape in SHAPES.items() if name not in OUR_SHAPES):
         for each in _structs(shape):
             found[names.get(each.__name__, each.__name__)] = each
     return found

@@ -6,24 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from msgspec import DecodeError, Struct, json
+from msgspec import DecodeError, json
 
 from muster.service.api.call import JSON, Reply
+from muster.service.api.table.own import LoginAnswer
 from muster.service.auth.login import Login, Proof, Refused, Session
 from muster.service.auth.personas import Grant
 from muster.service.auth.sessions import EndedSessions, csrf_of, render_cookie
 from muster.service.edge.answers import error_headers, render_error
-
-
-class LoginAnswer(Struct, omit_defaults=True):
-    """What one who has logged in, or asks who they are, is told."""
-
-    persona: str | None = None
-    """Nothing when the caller is nobody yet."""
-    expires_at: datetime | None = None
-    token: str = ""
-    csrf_token: str = ""
-    ways: tuple[str, ...] = ()
 
 
 class LoginDesk:

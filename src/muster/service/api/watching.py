@@ -13,6 +13,7 @@ import msgspec
 from muster.model.wire.files import Event as WireEvent
 from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.clusters import realm_of
+from muster.service.api.table.own import Health, Readiness
 from muster.service.api.table.route import PREFIX
 from muster.service.api.views.files import show_event
 from muster.service.realm import Realm
@@ -204,10 +205,10 @@ async def _stream(call: Call, after: int | None, realm: str | None) -> AsyncIter
 
 @answers("health")
 async def health(_call: Call) -> Reply:
-    return reply({"status": "ok"})
+    return reply(Health("ok"))
 
 
 @answers("ready")
 async def ready(call: Call) -> Reply:
     ok = await asyncio.to_thread(call.service.is_ready)
-    return reply({"status": "ready" if ok else "the store does not answer"}, 200 if ok else 503)
+    return reply(Readiness("ready" if ok else "the store does not answer"), 200 if ok else 503)

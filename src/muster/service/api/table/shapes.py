@@ -19,7 +19,11 @@ from muster.model.wire.enums import (
     PlatformType,
     ReleaseArchitecture,
 )
+from muster.service.api.table import own
 from muster.service.api.table.shape import STREAM, TEXT, Shape, header, may, need
+from muster.service.auth.login import Proof
+from muster.service.why import Why
+from muster.service.wizard import WizardStep
 
 Credential: TypeAlias = Literal["kubeadmin-password", "kubeconfig", "kubeconfig-noingress"]
 ClusterFile: TypeAlias = Literal[
@@ -255,13 +259,13 @@ _NOT_NOW: Final = {503: "It cannot, now."}
 
 OUR_SHAPES: Final[Mapping[str, Shape]] = {
     "v2Stream": Shape(answer=str, media_type=STREAM),
-    "v2GetClusterSteps": Shape(answer=dict[str, Any]),
-    "v2GetClusterWhy": Shape(answer=dict[str, Any]),
-    "v2GetLogin": Shape(answer=dict[str, Any]),
-    "v2Login": Shape(body=dict[str, Any], answer=dict[str, Any]),
+    "v2GetClusterSteps": Shape(answer=tuple[WizardStep, ...]),
+    "v2GetClusterWhy": Shape(answer=Why),
+    "v2GetLogin": Shape(answer=own.LoginAnswer),
+    "v2Login": Shape(body=Proof, answer=own.LoginAnswer),
     "v2Logout": Shape(),
-    "health": Shape(answer=dict[str, Any]),
-    "ready": Shape(answer=dict[str, Any], statuses=_NOT_NOW),
+    "health": Shape(answer=own.Health),
+    "ready": Shape(answer=own.Readiness, statuses=_NOT_NOW),
     "metrics": Shape(answer=str, media_type=TEXT),
     "openapi": Shape(answer=dict[str, Any]),
 }
