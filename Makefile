@@ -58,6 +58,10 @@ fuzz: setup-dev ## Mutate valid sites 100,000 times; none may end in a traceback
 kills: setup-dev ## Kill the service 200 times while it installs 50 modelled hosts; nothing answered may be lost
 	$(RUN)/pytest tests/component/service/test_kills.py --kills 200
 
+.PHONY: sim
+sim: setup-dev ## Play 1,000 installations with random troubles in a model; each has to hold
+	$(PYTHON) -m tests.sim --count 1000
+
 .PHONY: bench
 bench: setup-dev ## Measure against named baselines
 	$(PYTHON) benchmarks/check_site.py

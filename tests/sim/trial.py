@@ -9,8 +9,11 @@ from dataclasses import dataclass
 
 import msgspec
 
+from muster.lab.sim.conductor import ATTEMPTS
+from muster.lab.sim.faults import SimFaultKind, Trouble
 from muster.lab.sim.port import ServicePort
 from muster.lab.sim.simulation import Simulation
+from muster.model.fault import FaultKind
 from muster.model.wire.host import (
     HostCreateParams,
     HostProgress,
@@ -27,6 +30,8 @@ from muster.service.store.port import StoreError
 from muster.service.validations.registry import texts
 from muster.service.why import why
 from tests.sim.chance import RoughStore, Trial, draw_trial
+
+_BEFORE_THE_FIRST_STAGE = frozenset({SimFaultKind.IMAGE, SimFaultKind.SLOW_SYNC, *FaultKind})
 
 
 class Witness:
@@ -230,10 +235,18 @@ def _end(run: Played, trial: Trial) -> list[str]:
 
 def _liveness(run: Played, trial: Trial) -> list[str]:
     """When all troubles are over, nothing may stand in the way of beginning."""
-    over = all(each.until_s < run.scheduler.now - run.start for each in trial.course.around.troubles)
+    troubles = trial.course.around.troubles
+    over = all(each.until_s < run.scheduler.now - run.start for each in troubles)
     if not over or run.cluster.status not in ("insufficient", "pending-for-input", "ready"):
         return []
-    if run.conductor.attempts >= 3 or any(loop.phase in ("frozen", "silent") for loop in run.loops):
+    if any(loop.phase in ("frozen", "silent") for loop in run.loops):
+        return []
+    if run.conductor.attempts >= ATTEMPTS and any(_spoils_attempts(each) for each in troubles):
         return []
     said = "; ".join(f"{host.requested_hostname} {host.status}: {host.status_info}" for host in run.hosts)
     return [f"all troubles are over, but it is {run.cluster.status}: {run.cluster.status_info} [{said}]"]
+
+
+def _spoils_attempts(trouble: Trouble) -> bool:
+    """Whether all attempts to begin may fall into it."""
+    return trouble.fault.kind in _BEFORE_THE_FIRST_STAGE

@@ -14,7 +14,7 @@ from muster.service.realm import Draft
 from muster.service.refusals import NotFound
 from muster.service.state import Host
 from muster.service.states.host import heard_again
-from muster.service.steps.plan import next_steps
+from muster.service.steps.plan import has_news, next_steps
 from muster.service.steps.scene import Means, ReleaseImages, Scene
 from muster.service.steps.sent import Sent, expire
 
@@ -123,6 +123,11 @@ def plan_next(service: Service, host: Host, *, waits: bool = False) -> Found:
     sent = service.sent.get(host.id) or Sent()
     plan = next_steps(_scene(service, host, waits=waits), sent)
     return Found(service, host, plan.steps, plan.sent)
+
+
+def has_something(service: Service, host: Host) -> bool:
+    """Whether there is anything to do for a host that waits; it costs little while nothing changed."""
+    return has_news(_scene(service, host, waits=True), service.sent.get(host.id) or Sent())
 
 
 def _scene(service: Service, host: Host, *, waits: bool) -> Scene:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from muster.frozen import dataclass
-from muster.lab.sim.faults import ANY, SimFault, Trouble
+from muster.lab.sim.faults import ANY, SimFault, SimFaultKind, Trouble
 from muster.lab.sim.simulation import Simulation
 from muster.model.plan import Plan
 from muster.model.problem import Place
@@ -21,6 +21,8 @@ from muster.service.validations.registry import texts
 from muster.service.why import Reason, why
 
 _DISK: Final = "has-min-valid-disks"
+_NAMED: Final = frozenset({SimFaultKind.VIP_IN_USE, SimFaultKind.IMAGE, SimFaultKind.DNS, SimFaultKind.NTP})
+"""Faults that are of no host: a message that names their target is about them."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +139,11 @@ def _failed(run: Simulation, site: Site) -> Iterator[Blocker]:
 def _waited_for(run: Simulation, site: Site) -> Iterator[Blocker]:
     hosts = {host.id: host for host in run.hosts}
     cluster, now = run.cluster, run.service.now()
-    for reason in why(cluster, hosts, now, texts()).reasons:
-        if reason.of == "host" and reason.id == "known":
-            continue
+    reasons = [
+        each for each in why(cluster, hosts, now, texts()).reasons if (each.of, each.id) != ("host", "known")
+    ]
+    urgent = [each for each in reasons if each.who in ("user", "network")]
+    for reason in urgent or reasons:  # Who only waits for others is not in the way.
         yield _of_reason(run, site, reason, hosts)
 
 
@@ -166,7 +170,9 @@ def _of_reason(run: Simulation, site: Site, reason: Reason, hosts: dict[str, Hos
 def _faults_of(run: Simulation, names: Iterable[str], message: str) -> tuple[str, ...]:
     """The faults that name one of these hosts, or something that the message names."""
     wanted = set(names)
-    return tuple(str(each) for each in run.course.around.troubles if _concerns(each, wanted, message))
+    found = [each for each in run.course.around.troubles if _concerns(each, wanted, message)]
+    exact = [each for each in found if isinstance(each.fault, SimFault) and each.fault.kind in _NAMED]
+    return tuple(map(str, exact or found))
 
 
 def _concerns(trouble: Trouble, names: set[str], message: str) -> bool:

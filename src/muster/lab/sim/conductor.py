@@ -7,7 +7,7 @@ over the network. What is refused for the moment is asked for again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from muster.lab.sim.port import Refused, Unreachable
 from muster.lab.sim.stand_ins import INGRESS
 from muster.model.wire.cluster import ClusterCreateParams
 from muster.model.wire.infra_env import InfraEnvCreateParams
-from muster.service.realm import Realm
+from muster.service.realm import Event, Realm
 from muster.service.site_order import Wish, find_wish
 from muster.service.state import Host
 
@@ -72,7 +72,6 @@ class Conductor:
         """What the files ask for that a host cannot be, by host id."""
         self._applied: dict[str, object] = {}
         self._asking = False
-        self._begun = False
 
     def create(self, cluster: ClusterCreateParams, make: Callable[[str], InfraEnvCreateParams]) -> None:
         """Make the cluster and the place where its hosts register."""
@@ -88,12 +87,14 @@ class Conductor:
         """The cluster and its hosts."""
         return self._asker.service.service.engine.realms[self.cluster_id]
 
-    def look(self) -> None:
+    def look(self, events: Sequence[Event] = ()) -> None:
         """Do what is next."""
         realm = self.realm
-        for host in realm.hosts.values():
-            if host.inventory is not None and self._applied.get(host.id) != host.registered_at:
-                self._applied[host.id] = host.registered_at
+        told = (event.id for event in events if event.kind == "host" and "inventory" in event.values)
+        for id in dict.fromkeys(told):
+            host = realm.hosts.get(id)
+            if host and host.inventory is not None and self._applied.get(id) != host.registered_at:
+                self._applied[id] = host.registered_at
                 self._apply(host)
         if self._asking or not self._is_ready(realm):
             return
@@ -126,20 +127,13 @@ class Conductor:
         )
 
     def _start(self) -> None:
-        """Ask for it if it is still ready; if not, the next look finds out when it is."""
+        """Ask for it; when it cannot begin after all, look again in a while."""
         self._asking = False
-        if not self._is_ready_now():
-            self.attempts -= 1
-            return
         try:
             self._asker.service.ask("v2InstallCluster", cluster_id=self.cluster_id)
         except (Refused, Unreachable):
             self.attempts -= 1
             self._asker.scheduler.after(_AGAIN_S, lambda _: self.look())
-
-    def _is_ready_now(self) -> bool:
-        cluster = self.realm.cluster
-        return self._asker.service.is_up and cluster is not None and cluster.status == "ready"
 
 
 class Controller:
@@ -150,7 +144,7 @@ class Controller:
         self._is_there = False
         asker.service.watch(self.look)
 
-    def look(self) -> None:
+    def look(self, _: Sequence[Event]) -> None:
         """Begin when all hosts are in the cluster."""
         realm = self._asker.service.service.engine.realms[self._cluster_id]
         if not self._is_there and realm.cluster is not None and realm.cluster.status == "finalizing":

@@ -10,7 +10,7 @@ A host that would wait for its answer is told when to come again, and woken when
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
 from random import Random
@@ -36,9 +36,10 @@ from muster.service.api import agents, clusters, hosts, infra_envs, installing, 
 from muster.service.api.call import OPERATIONS, Call
 from muster.service.engine import Engine
 from muster.service.offers import Offers
-from muster.service.polling import Poll, answer_poll
+from muster.service.polling import Poll, answer_poll, has_something
 from muster.service.react import react, time_passed
-from muster.service.refusals import code_of
+from muster.service.realm import Event
+from muster.service.refusals import NotFound, code_of
 from muster.service.release_driver import ReleaseDriver
 from muster.service.service import Service, Surroundings
 from muster.service.store.memory import MemoryStore
@@ -77,7 +78,8 @@ class InProcess:
         self.wake = wake
         self._terms = terms
         self._timer: Appointment | None = None
-        self._watchers: list[Callable[[], None]] = []
+        self._watchers: list[Callable[[Sequence[Event]], None]] = []
+        self._seen = 0
         self.service = self._start()
 
     # The process
@@ -102,10 +104,14 @@ class InProcess:
         news = Bell(self._wake)
         return Service(engine, terms.store, InlineCommitter(terms.store), around, news)
 
+    def close(self) -> None:
+        """Nothing more happens; what is known can still be looked at."""
+        finish(self._background.end())
+
     def kill(self) -> None:
         """The process ends at once: all that is not in the store is lost."""
         self.is_up = False
-        finish(self._background.end())
+        self.close()
         if self._timer is not None:
             self._timer.cancel()
 
@@ -117,10 +123,16 @@ class InProcess:
         self._done()
 
     def _wake(self, host_id: str) -> None:
-        self.wake(host_id)
+        """A host that waits is answered only when there is something to do."""
+        try:
+            host = self.service.engine.host(host_id)
+        except NotFound:
+            return
+        if has_something(self.service, host):
+            self.wake(host_id)
 
-    def watch(self, look: Callable[[], None]) -> None:
-        """Call somebody after everything that the service did."""
+    def watch(self, look: Callable[[Sequence[Event]], None]) -> None:
+        """Call somebody after everything that the service did, with what is new in its log."""
         self._watchers.append(look)
 
     def now(self) -> datetime:
@@ -138,8 +150,12 @@ class InProcess:
                 self._timer.cancel()
         if moment is not None:
             self._timer = self._terms.scheduler.at(moment, self._pass_time)
-        for look in self._watchers:
-            look()
+        logged = list(self._terms.store.log(after=self._seen))
+        if logged:
+            self._seen = logged[-1].sequence
+            events = [each.event for each in logged]
+            for look in self._watchers:
+                look(events)
 
     def _pass_time(self, _: float) -> None:
         finish(self.service.pass_time())

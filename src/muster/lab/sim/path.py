@@ -10,8 +10,10 @@ from muster.frozen import dataclass
 from muster.service.realm import Event
 from muster.service.store.port import Logged
 
-_WAITS: Final = frozenset({"Waiting for control plane", "Waiting for ignition"})
+_WAITS: Final = frozenset({"Waiting for control plane"})
 """Stages that end when another host has got somewhere."""
+_OF_WORKERS: Final = "Waiting for ignition"
+"""Nobody waits for hosts that have this stage."""
 _AWAITED: Final = frozenset({"Joined", "Done"})
 
 
@@ -104,7 +106,10 @@ def _preparation(story: _Story, names: Mapping[str, str], since: float, until: f
 def _installation(story: _Story, names: Mapping[str, str], since: float, until: float) -> list[Leg]:
     """From the last host that was done back to the first stage, by whoever was waited for."""
     ends = {
-        id: stages[-1][0] for id, stages in story.stages.items() if stages[-1][1] == "Done" and id in names
+        id: at
+        for id, stages in story.stages.items()
+        for at, stage in stages
+        if stage == "Done" and id in names and at <= until
     }
     if not ends:
         return [Leg(since, until, "", "the hosts are installed")]
@@ -132,7 +137,7 @@ def _awaited(story: _Story, host: str, since: float, end: float) -> tuple[float,
     found = [
         (at, id)
         for id, stages in story.stages.items()
-        if id != host
+        if id != host and all(stage != _OF_WORKERS for _, stage in stages)
         for at, stage in stages
         if stage in _AWAITED and since < at < end
     ]

@@ -6,12 +6,12 @@ A commit is done when it returns, and what the service puts off becomes an appoi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
 from typing import Any, TypeVar
 
 from muster.lab.sim.clock import Appointment, Scheduler
 from muster.service.news import Newsroom
-from muster.service.store.port import Change, ConflictError, Store, StoreError
+from muster.service.store.port import Change, ConflictError, Store, StoreError, UnavailableError
 
 T = TypeVar("T")
 
@@ -45,7 +45,8 @@ class InlineCommitter:
             raise
 
     async def settled(self, realm: str) -> None:
-        """It always is."""
+        if realm in self._stale:
+            raise UnavailableError("what was decided last was not written", hint="ask again")
 
     def pending(self, _realm: str) -> None:
         """Nothing ever is."""
@@ -57,19 +58,37 @@ class InlineCommitter:
         self._stale.discard(realm)
 
 
+class _Pause:
+    """What is started waits here until its work is done."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
 class ClockBackground:
     """What the service puts off happens on the clock of the model."""
 
     def __init__(self, scheduler: Scheduler, work_s: float, done: Callable[[], None]) -> None:
         self._scheduler, self._work_s, self._done = scheduler, work_s, done
         self._open: list[tuple[Appointment, Coroutine[Any, Any, None] | None]] = []
+        self._is_started = False
+        """Whether what runs now was started, and may take its time."""
 
     def later(self, seconds: float, call: Callable[[], None]) -> Appointment:
         return self._enter(seconds, call)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Work takes its time; what comes of it is there at the end of that."""
-        self._enter(self._work_s, lambda: finish(work), work)
+        self._enter(0.0, lambda: self._go_on(work), work)
+
+    def _go_on(self, work: Coroutine[Any, Any, None]) -> None:
+        self._is_started = True
+        try:
+            work.send(None)
+        except StopIteration:
+            return
+        finally:
+            self._is_started = False
+        self._enter(self._work_s, lambda: self._go_on(work), work)
 
     def _enter(
         self, seconds: float, call: Callable[[], None], work: Coroutine[Any, Any, None] | None = None
@@ -84,7 +103,10 @@ class ClockBackground:
         return appointment
 
     async def compute(self, function: Callable[[], T]) -> T:
-        return function()
+        found = function()
+        if self._is_started:
+            await _Pause()
+        return found
 
     async def end(self) -> None:
         """The process is gone, and with it what it had put off."""

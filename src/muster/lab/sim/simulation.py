@@ -35,6 +35,7 @@ from muster.model.plan import Plan
 from muster.model.site import Site
 from muster.model.wire.cluster import ClusterCreateParams, MachineNetwork
 from muster.model.wire.infra_env import InfraEnvCreateParams
+from muster.service.realm import Event
 from muster.service.site_order import Wish, cluster_params, infra_env_params, wishes_of
 from muster.service.state import Cluster, Host
 from muster.service.store.memory import MemoryStore
@@ -49,8 +50,12 @@ BOOT_S: Final = 120.0
 _QUIET_BEFORE_S: Final = 1800.0
 _QUIET_S: Final = 4 * 3600.0
 """When nothing changed for so long nothing will: every deadline but the last is shorter."""
+_LONGEST_BEFORE_S: Final = 2 * 3600.0
 _TICK_S: Final = 300.0
 _OVER: Final = frozenset({"installed", "error", "cancelled"})
+_FIELDS: Final = frozenset({"status", "progress"})
+_TURNS: Final = ("_validation_failed", "_validation_fixed")
+_BEFORE: Final = frozenset({"insufficient", "pending-for-input", "ready"})
 _RUNNING: Final = frozenset({"installing", "installing-pending-user-action", "finalizing"})
 
 
@@ -145,9 +150,8 @@ class Simulation:
         self.conductor.create(course.cluster, course.make_infra_env)
         self.controller = Controller(asker, self.conductor.cluster_id, make_random(seed, "controller"))
         self.loops: list[AgentLoop] = make_loops(course.machines, self.world, seed)
-        self._seen: object = None
         self._changed = self.scheduler.now
-        self._version = -1
+        self._calm_s = self._last_trouble_s()
         self.service.watch(self._look)
 
     def port(self) -> ServicePort:
@@ -182,25 +186,16 @@ class Simulation:
         self.fleet.start_all(self.loops, within_s=BOOT_S)
         self._tick(self.scheduler.now)
         self.scheduler.run(self.start + self.course.until_s, is_over=self._is_over)
+        self.service.close()
 
     def _tick(self, _: float) -> None:
         """Time passes also when nothing happens."""
         self.scheduler.after(_TICK_S, self._tick)
 
-    def _look(self) -> None:
+    def _look(self, events: Sequence[Event]) -> None:
         """Note when something last changed that people would see."""
-        realm = self.conductor.realm
-        if realm.version == self._version:
-            return
-        self._version = realm.version
-        seen = (
-            self.cluster.status,
-            self.conductor.attempts,
-            [(host.status, host.progress.current_stage, host.progress.progress_info) for host in self.hosts],
-            [_failing(host) for host in self.hosts],
-        )
-        if seen != self._seen:
-            self._seen, self._changed = seen, self.scheduler.now
+        if any(_FIELDS & event.values.keys() or event.name.endswith(_TURNS) for event in events):
+            self._changed = self.scheduler.now
 
     def _is_over(self) -> bool:
         if not self.service.is_up:
@@ -208,8 +203,11 @@ class Simulation:
         cluster = self.cluster
         if cluster.status in _OVER:
             return True
-        since = max(self._changed, self.start + self._last_trouble_s(), self.start + BOOT_S)
+        settled = self.start + max(self._calm_s, BOOT_S)
+        since = max(self._changed, settled)
         quiet = _QUIET_S if cluster.status in _RUNNING else _QUIET_BEFORE_S
+        if cluster.status in _BEFORE and self.scheduler.now - settled >= _LONGEST_BEFORE_S:
+            return True  # It goes back and forth, and would do so for ever.
         gave_up = self.conductor.attempts >= ATTEMPTS and cluster.status == "ready"
         return self.scheduler.now - since >= (60.0 if gave_up else quiet)
 
@@ -220,7 +218,3 @@ class Simulation:
             each for trouble in self.course.around.troubles for each in (trouble.since_s, trouble.until_s)
         ]
         return max((each for each in moments if each < limit), default=0.0)
-
-
-def _failing(host: Host) -> tuple[str, ...]:
-    return tuple(each.id for each in host.verdicts if each.status in ("failure", "error"))

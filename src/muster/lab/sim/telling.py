@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, Final
 
 from muster.config.report import excerpt
@@ -173,20 +174,27 @@ def as_json(told: Told) -> dict[str, Any]:
         "status": told.status,
         "statusInfo": redact(told.info),
         "durationSeconds": told.seconds,
-        "hosts": [
-            {"name": each.name, "role": each.role, "status": each.status, "disk": each.disk} for each in told.hosts
-        ],
+        "hosts": [asdict(each) for each in told.hosts],
         "timeline": [
-            {"atSeconds": each.at_s, "host": each.subject, "what": redact(each.what), "severity": each.severity}
+            {
+                "atSeconds": each.at_s,
+                "host": each.subject,
+                "what": redact(each.what),
+                "severity": each.severity,
+            }
             for each in told.moments
         ],
         "criticalPath": [
-            {"sinceSeconds": round(each.since_s, 3), "seconds": round(each.seconds, 3), "host": each.subject,
-             "what": each.what}
+            {
+                "sinceSeconds": round(each.since_s, 3),
+                "seconds": round(each.seconds, 3),
+                "host": each.subject,
+                "what": each.what,
+            }
             for each in told.path
         ],
         "blockers": [_blocker_json(each) for each in told.blockers],
-    }  # fmt: skip
+    }
 
 
 def _blocker_json(blocker: Blocker) -> dict[str, Any]:

@@ -22,7 +22,11 @@ _TELLING: Final = frozenset({
     "installing-pending-user-action",
 })  # fmt: skip
 """States of which people want to know why."""
-_USUAL: Final = frozenset({"installing-in-progress", "preparing-successful"})
+_USUAL: Final = frozenset({"installing-in-progress", "preparing-successful", "preparing-for-installation"})
+_PASSING: Final = frozenset({
+    ("discovering", "insufficient"), ("preparing-successful", "installing"),
+    ("installing-in-progress", "installed"),
+})  # fmt: skip
 _MOST: Final = 160
 
 
@@ -36,6 +40,8 @@ class Moment:
     """A host by its name, or empty for the cluster."""
     what: str
     severity: str = "info"
+    short: str = ""
+    """The same without what differs between hosts."""
 
 
 def timeline_of(log: Iterable[Logged], names: Mapping[str, str], start: float) -> tuple[Moment, ...]:
@@ -51,19 +57,22 @@ def timeline_of(log: Iterable[Logged], names: Mapping[str, str], start: float) -
             first = False  # A cluster that has no host yet waits for them: that is no news.
             continue
         subject = names[event.id] if event.kind == "host" else ""
-        found.append(Moment(round(event.at.timestamp() - start, 3), subject, what, event.severity))
+        at_s = round(event.at.timestamp() - start, 3)
+        found.append(Moment(at_s, subject, what, event.severity, what.partition(": ")[0]))
     return tuple(found)
 
 
 def _what(event: Event) -> str:
     if not event.name or event.name in _LEFT_OUT:
         return ""
+    if event.name == "host_install_progress_updated":
+        return str(event.props.get("stage", ""))
     text = event.message.partition(": ")[2] or event.message
     status = _STATUS.search(text)
     if status is None:
         return _short(text)
     old, new, info = status.groups()
-    if new in _USUAL or (old, new) == ("discovering", "insufficient"):
+    if new in _USUAL or (event.kind == "host" and (old, new) in _PASSING):
         return ""
     return _short(f"is {new}: {info}" if new in _TELLING else f"is {new}")
 
@@ -87,8 +96,9 @@ def grouped(moments: Iterable[Moment]) -> Iterator[Span]:
     """Moments of many hosts, together where they are the same; in the order in which they began."""
     spans: dict[str, list[Moment]] = {}
     for moment in moments:
-        key = moment.what if moment.subject else f"{moment.at_s} {moment.what}"
+        key = moment.short if moment.subject else f"{moment.at_s} {moment.what}"
         spans.setdefault(key, []).append(moment)
     for each in spans.values():
         subjects = tuple(dict.fromkeys(moment.subject for moment in each if moment.subject))
-        yield Span(each[0].at_s, each[-1].at_s, subjects, each[0].what, each[0].severity)
+        what = each[0].what if len(each) == 1 else each[0].short
+        yield Span(each[0].at_s, each[-1].at_s, subjects, what, each[0].severity)

@@ -52,7 +52,7 @@ _DISKS: Final = dict.fromkeys(
 )
 _ROLES: Final = dict.fromkeys(("has-cpu-cores-for-role", "has-memory-for-role"), "role")
 HOST_PLACES: Final = {**_NAMES, **_NETWORK, **_DISKS, **_ROLES}
-"""Which field of a host in agent-config.yaml is about it; the host as such when it does not have the field."""
+"""Which field of a host in agent-config.yaml is about it; the host as such when it lacks the field."""
 CLUSTER_PLACES: Final = {
     "api-domain-name-resolved-correctly": "base_domain",
     "api-int-domain-name-resolved-correctly": "base_domain",
@@ -75,7 +75,7 @@ def place_of_cluster(site: Site, id: str) -> Place | None:
 
 
 def place_of_host(site: Site, described: SiteHost | None, id: str) -> Place | None:
-    """Where the cause is of what a validation says of a host that the files name, or of one that they do not."""
+    """Where the cause is of what a validation says of a host, whether the files name it or not."""
     if id in CLUSTER_PLACES:
         return place_in(site, CLUSTER_PLACES[id])
     if id in _TIME and (place := _time_servers(site)) is not None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
@@ -56,6 +55,8 @@ class Talk:
         plan = next_steps(self.scene, self.sent)
         assert is_news is (bool(plan.steps.instructions) or plan.steps.post_step_action == "exit")
         self.sent = plan.sent
+        assert self.sent.due is not None
+        assert self.sent.due > self.now, "what is due now was told"
         assert not has_news(self.scene, self.sent) or plan.steps.post_step_action == "exit"
         self.last = {each.step_type: each for each in plan.steps.instructions or ()}
         return plan.steps
@@ -332,8 +333,12 @@ def test_the_pace_follows_what_is_going_on(hosts: int, busy: int, calm: int) -> 
 
 def test_who_waits_at_our_end_comes_back_at_once() -> None:
     talk = Talk(all_told(3))
-    scene = replace(talk.scene, waits=True)
+    scene = msgspec_free(talk.scene, waits=True)
     assert next_steps(scene, Sent()).steps.next_instruction_seconds == 1
+
+
+def msgspec_free(scene: Scene, *, waits: bool) -> Scene:
+    return Scene(scene.realm, scene.host, scene.infra_env, scene.now, scene.means, waits)
 
 
 def test_a_late_answer_to_an_earlier_step_does_not_end_the_present_one() -> None:
