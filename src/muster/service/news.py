@@ -9,7 +9,8 @@ from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from muster.frozen import dataclass
+import msgspec
+
 from muster.service.store.port import Change
 
 _KEPT: Final = 1000
@@ -17,8 +18,7 @@ _BEHIND: Final = 500
 """Who falls so far behind is told to look at everything again."""
 
 
-@dataclass(frozen=True)
-class News:
+class News(msgspec.Struct, frozen=True):
     """Something changed."""
 
     number: int

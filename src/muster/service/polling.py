@@ -6,8 +6,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from muster.errors import MusterError
-from muster.frozen import dataclass
 from muster.model.wire.steps import Steps
 from muster.service.preparing import order_of
 from muster.service.realm import Draft
@@ -26,8 +27,7 @@ _COARSE_S: Final = 10
 _LEAST_S: Final = 1.0
 
 
-@dataclass(frozen=True)
-class Poll:
+class Poll(msgspec.Struct, frozen=True):
     """What a host says when it asks."""
 
     timestamp: int
@@ -87,8 +87,7 @@ def _offset(host: Host, timestamp: int, now: datetime) -> int | None:
     return round(ahead / _COARSE_S) * _COARSE_S
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """What a host is to do, not handed out yet."""
 
     service: Service

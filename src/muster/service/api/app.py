@@ -7,7 +7,6 @@ import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any, Final, TypeAlias
-from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -16,7 +15,7 @@ from muster.model.wire.files import Error, InfraError
 from muster.service.api.call import OPERATIONS, Answers, Call, LoginOperations, Reply
 from muster.service.api.router import Router
 from muster.service.api.table.route import Route
-from muster.service.auth.credentials import Knock
+from muster.service.auth.credentials import Knock, pairs
 from muster.service.auth.guard import Guard
 from muster.service.auth.personas import Grant, Verdict
 from muster.service.edge.headers import STATE_KEY
@@ -117,7 +116,7 @@ class Api:
 
 def _query(scope: Scope) -> dict[str, str]:
     raw: bytes = scope["query_string"]
-    return dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True)) if raw else {}
+    return dict(pairs(raw))
 
 
 def _request_id(scope: Scope) -> str:

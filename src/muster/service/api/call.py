@@ -8,7 +8,6 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-from muster.frozen import dataclass
 from muster.service.auth.personas import Grant, Scope
 from muster.service.refusals import BadRequest
 from muster.service.service import Service
@@ -29,8 +28,7 @@ class LoginOperations(Protocol):
     async def log_out(self, grant: Grant | None) -> Reply: ...
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """A request that was let in."""
 
     service: Service
@@ -54,6 +52,8 @@ class Call:
             raise BadRequest(f"the body is not as it should be: {error}", hint="see /openapi.json") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadRequest(f"the body is not JSON: {error}", hint="send JSON") from None
+        except RecursionError:
+            raise BadRequest("the body is nested too deeply", hint="see /openapi.json") from None
 
     def flag(self, name: str) -> bool | None:
         """A yes or no of the query."""
@@ -90,8 +90,7 @@ def decoder_of(kind: type[T]) -> msgspec.json.Decoder[T]:
     return found
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """An answer: a whole body, or one that comes piece by piece."""
 
     status: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -60,7 +61,7 @@ def find_credentials(headers: Iterable[tuple[bytes, bytes]], query: bytes) -> li
             found.append(Credential(text, Place.HEADER))
         elif name == b"cookie":
             cookies.append(Credential(parse_cookie(value.decode("latin-1")), Place.COOKIE))
-    signed = [Credential(value, Place.QUERY) for name, value in _pairs(query) if name in _QUERY]
+    signed = [Credential(value, Place.QUERY) for name, value in pairs(query) if name in _QUERY]
     return [each for each in (*found, *cookies, *signed) if each.text]
 
 
@@ -73,7 +74,7 @@ def link_of(path: str, query: bytes) -> str:
 
 def asked_of(ids: Mapping[str, str], query: bytes) -> Scope | None:
     """What a request is about; None when its path and its query name different things."""
-    named = [(name, value) for name, value in _pairs(query) if name in _IDS and value]
+    named = [(name, value) for name, value in pairs(query) if name in _IDS and value]
     wanted = {name: ids[name] for name in _IDS if name in ids}
     for name, value in named:
         if wanted.setdefault(name, value) != value:
@@ -81,5 +82,11 @@ def asked_of(ids: Mapping[str, str], query: bytes) -> Scope | None:
     return Scope(**wanted)
 
 
-def _pairs(query: bytes) -> list[tuple[str, str]]:
-    return parse_qsl(query.decode("latin-1"), keep_blank_values=True) if query else []
+def pairs(query: bytes) -> Sequence[tuple[str, str]]:
+    """The names and values of a query."""
+    return _parse(query) if query else ()
+
+
+@lru_cache(maxsize=16)  # One request is looked at several times.
+def _parse(query: bytes) -> tuple[tuple[str, str], ...]:
+    return tuple(parse_qsl(query.decode("latin-1"), keep_blank_values=True))

@@ -13,7 +13,6 @@ from typing import Final
 
 import msgspec
 
-from muster.frozen import dataclass
 from muster.model.wire.inventory import Interface
 from muster.model.wire.steps import ConnectivityCheckHost, ConnectivityCheckNic
 from muster.service.derive.addresses import addressed, addresses_of, family_of, subnet_of
@@ -26,8 +25,7 @@ _changes = count(1)
 """Numbers of changes; they grow even when a directory is made anew."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """How a host can be reached."""
 
     id: str

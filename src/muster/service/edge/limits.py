@@ -38,12 +38,14 @@ class Limit:
     text_bytes: int
     """The longest text in a JSON body."""
     rate: str = "people"
+    is_deep: bool = False
+    """Whether nobody looks how deep the body is nested, because what decodes it stops by itself."""
     is_streamed: bool = False
     """Whether the body is passed on as it comes, because it is a file."""
 
 
 LIMITS: Final = (
-    Limit(re.compile(_HOST + "/[^/]+/instructions$"), 8 * MIB, 8 * MIB, "hosts"),
+    Limit(re.compile(_HOST + "/[^/]+/instructions$"), 8 * MIB, 8 * MIB, "hosts", is_deep=True),
     Limit(re.compile(_HOST + "(?:/[^/]+/(?:.*progress|downloads/.*))?$"), 256 * KIB, 64 * KIB, "hosts"),
     Limit(re.compile("/v2/clusters/[^/]+/logs$"), 1 << 30, 0, "hosts", is_streamed=True),
     Limit(re.compile("/v2/clusters/[^/]+/(?:downloads/|.*progress$|monitored-)"), MIB, MIB, "hosts"),
@@ -142,7 +144,7 @@ def check_json(body: bytes, limit: Limit, depth: int) -> Refusal | None:
     """Why a body is not even decoded."""
     if has_text_over(body, limit.text_bytes):
         return 413, f"a text in the body is longer than {limit.text_bytes} bytes"
-    if is_deeper_than(body, depth):
+    if not limit.is_deep and is_deeper_than(body, depth):
         return 400, f"the body is nested more than {depth} levels deep, or is cut off"
     return None
 

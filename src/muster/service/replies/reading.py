@@ -31,15 +31,19 @@ def read_output(step_type: str, output: str, of: type[T]) -> T:
         return _salvage(step_type, output, of, str(error))
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise _bad(step_type, f"is no JSON: {error}") from None
+    except RecursionError:
+        raise _bad(step_type, "is nested too deeply") from None
     return found
 
 
 def _salvage(step_type: str, output: str, of: type[T], fault: str) -> T:
     try:
         value = msgspec.json.decode(output)
+        found: T | None = salvage(value, of)
     except msgspec.DecodeError as error:
         raise _bad(step_type, f"is no JSON: {error}") from None
-    found: T | None = salvage(value, of)
+    except RecursionError:
+        raise _bad(step_type, "is nested too deeply") from None
     if found is None:
         raise _bad(step_type, f"makes no sense: {fault}")
     return found

@@ -11,7 +11,6 @@ another by then.
 
 from __future__ import annotations
 
-from dataclasses import replace as replace_fields
 from datetime import datetime
 from typing import Any
 
@@ -118,5 +117,5 @@ def has_news(scene: Scene, sent: Sent) -> bool:
         and scene.now < sent.due
     ):
         return False
-    steps = next_steps(replace_fields(scene, means=replace_fields(scene.means, chance=str)), sent).steps
+    steps = next_steps(replace(scene, means=replace(scene.means, chance=str)), sent).steps
     return bool(steps.instructions) or steps.post_step_action == "exit"

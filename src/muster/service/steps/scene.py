@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from muster.frozen import dataclass
+import msgspec
+
 from muster.service.realm import Realm
 from muster.service.state import Cluster, Host, InfraEnv
 
 
-@dataclass(frozen=True)
-class ReleaseImages:
+class ReleaseImages(msgspec.Struct, frozen=True):
     """The images of a release that a host needs."""
 
     release: str
@@ -23,8 +23,7 @@ class ReleaseImages:
     coreos: str = ""
 
 
-@dataclass(frozen=True)
-class BootArtifacts:
+class BootArtifacts(msgspec.Struct, frozen=True):
     """Where a host finds the discovery image, to start it from its own disk."""
 
     kernel_url: str
@@ -32,8 +31,7 @@ class BootArtifacts:
     initrd_url: str
 
 
-@dataclass(frozen=True)
-class Means:
+class Means(msgspec.Struct, frozen=True):
     """What the service brings along: images, chance, and what opens secrets."""
 
     chance: Callable[[], str]
@@ -47,8 +45,7 @@ class Means:
     """Opens what is sealed: a subject, its field, and the sealed text."""
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(msgspec.Struct, frozen=True):
     """A host that asks what to do, and all that decides about the answer."""
 
     realm: Realm

@@ -64,3 +64,9 @@ def test_anything_is_read_or_refused(value: object, of: type[Inventory] | type[C
     except Refusal:
         return
     assert isinstance(found, of)
+
+
+@pytest.mark.parametrize("before", ["", '{"hostname":', '{"hostname":5,"x":', '{"disks":[{"x":'])
+def test_what_is_nested_too_deeply_is_refused(before: str) -> None:
+    with pytest.raises(BadRequest, match="nested too deeply"):
+        read_output("inventory", before + "[" * 100_000, Inventory)

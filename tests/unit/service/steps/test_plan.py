@@ -333,7 +333,7 @@ def test_the_pace_follows_what_is_going_on(hosts: int, busy: int, calm: int) -> 
 
 def test_who_waits_at_our_end_comes_back_at_once() -> None:
     talk = Talk(all_told(3))
-    scene = msgspec_free(talk.scene, waits=True)
+    scene = msgspec.structs.replace(talk.scene, waits=True)
     assert next_steps(scene, Sent()).steps.next_instruction_seconds == 1
 
 
