@@ -28,6 +28,8 @@ from muster.service.steps.table import BUILDERS, EXIT, step_types
 
 def next_steps(scene: Scene, sent: Sent) -> Plan:
     """What a host is to do now, and what is to be remembered of that."""
+    if _is_as_before(scene, sent):
+        return Plan(_answer(scene, sent, ()), sent)
     host, now = scene.host, scene.now
     sent = expire(sent, host, now)
     types = step_types(scene)
@@ -43,15 +45,29 @@ def next_steps(scene: Scene, sent: Sent) -> Plan:
         if step is not None:
             steps.append(step)
             running[name] = Running(step.step_id or "", hash(step.args), now, peers)
-    is_busy = bool(running or sent.todo)
-    answer = Steps(
-        next_instruction_seconds=_seconds(scene, is_busy=is_busy),
-        post_step_action="exit" if host.status in EXIT else "continue",
-        instructions=tuple(steps),
-    )
     due = _due(scene, sent, types)
     kept = replace(sent, due=due, host=host, cluster=scene.cluster, infra_env=scene.infra_env)
-    return Plan(answer, kept)
+    return Plan(_answer(scene, sent, tuple(steps)), kept)
+
+
+def _is_as_before(scene: Scene, sent: Sent) -> bool:
+    """Whether nothing changed and nothing came up since a host was last told what to do."""
+    return (
+        sent.host is scene.host
+        and sent.cluster is scene.cluster
+        and sent.infra_env is scene.infra_env
+        and sent.seen in (0, directory_of(scene.realm).version)
+        and sent.due is not None
+        and scene.now < sent.due
+    )
+
+
+def _answer(scene: Scene, sent: Sent, steps: tuple[Step, ...]) -> Steps:
+    return Steps(
+        next_instruction_seconds=_seconds(scene, is_busy=bool(sent.running or sent.todo)),
+        post_step_action="exit" if scene.host.status in EXIT else "continue",
+        instructions=steps,
+    )
 
 
 def _seconds(scene: Scene, *, is_busy: bool) -> int:
@@ -108,14 +124,5 @@ def _due(scene: Scene, sent: Sent, types: tuple[str, ...]) -> datetime:
 
 def has_news(scene: Scene, sent: Sent) -> bool:
     """Whether there is anything to hand out now; it costs next to nothing while nothing changed."""
-    if (
-        sent.host is scene.host
-        and sent.cluster is scene.cluster
-        and sent.infra_env is scene.infra_env
-        and sent.seen in (0, directory_of(scene.realm).version)
-        and sent.due is not None
-        and scene.now < sent.due
-    ):
-        return False
     steps = next_steps(replace(scene, means=replace(scene.means, chance=str)), sent).steps
     return bool(steps.instructions) or steps.post_step_action == "exit"
