@@ -15,7 +15,7 @@ from muster.service.realm import Draft, Realm
 from muster.service.state import Host
 
 _KEY: Final = "groups"
-_EFFORT: Final = 4096
+_EFFORT: Final = 1024
 """How many views may be looked at to find the largest mesh of a broken network."""
 
 
@@ -80,12 +80,13 @@ class Mesh:
         views = sorted(self.alike, key=self._rank)
         if self.alike[views[0]] == views[0]:
             return views[0]
+        parts = [(view, self.alike[view]) for view in views]
         best, best_size, effort = 0, 0, _EFFORT
         for seen in views:
             if seen.bit_count() <= best_size or effort <= 0:
                 break
             effort -= len(views)
-            found = self._mesh_within(seen)
+            found = _mesh_within(seen, parts)
             if found.bit_count() > best_size:
                 best, best_size = found, found.bit_count()
         return best
@@ -94,20 +95,17 @@ class Mesh:
         who = self.alike[seen]
         return (-seen.bit_count(), who & -who)
 
-    def _mesh_within(self, seen: int) -> int:
-        """A full mesh among these: who sees most of them comes first.
 
-        Hosts that see the same see each other, so they come and stay away together.
-        """
-        alike = self.alike
-        views = [
-            (-(view & seen).bit_count(), who & -who, view, who) for view, who in alike.items() if who & seen
-        ]
-        mesh = 0
-        for _, _, view, who in sorted(views):
-            if view & mesh == mesh:
-                mesh |= who
-        return mesh
+def _mesh_within(seen: int, parts: Iterable[tuple[int, int]]) -> int:
+    """A full mesh among those who are seen: who sees most comes first.
+
+    Hosts that see the same see each other, so they come and stay away together.
+    """
+    mesh = 0
+    for view, who in parts:
+        if who & seen and view & mesh == mesh:
+            mesh |= who
+    return mesh
 
 
 class Groups:

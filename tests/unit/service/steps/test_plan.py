@@ -337,10 +337,6 @@ def test_who_waits_at_our_end_comes_back_at_once() -> None:
     assert next_steps(scene, Sent()).steps.next_instruction_seconds == 1
 
 
-def msgspec_free(scene: Scene, *, waits: bool) -> Scene:
-    return Scene(scene.realm, scene.host, scene.infra_env, scene.now, scene.means, waits)
-
-
 def test_a_late_answer_to_an_earlier_step_does_not_end_the_present_one() -> None:
     talk = Talk(all_told(1))
     talk.ask()
