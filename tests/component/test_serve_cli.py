@@ -217,7 +217,7 @@ def test_two_services_do_not_share_a_directory(tmp_path: Path) -> None:
     with serve("--data", tmp_path) as served:
         done = run("serve", "--data", tmp_path, "--listen", "127.0.0.1:0")
         assert done.status == 1
-        assert f"another service works in {tmp_path} already (process {served.process.pid})" in done.err
+        assert f"is in use by the service with process id {served.process.pid}" in done.err
         assert served.end()[0] == 0
     with serve("--data", tmp_path) as served:
         assert served.end()[0] == 0

@@ -189,7 +189,6 @@ def _serve(wish: _Wish, stack: ExitStack, *, as_json: bool) -> None:
         return stack.enter_context(open_socket(parse_endpoint(where), flag)) if where else None
 
     raise_file_limit()
-    _claim(wish, stack)
     sockets = Sockets(
         listen(wish.listen, "--listen"),
         listen(wish.media_listen, "--media-listen"),
@@ -200,30 +199,6 @@ def _serve(wish: _Wish, stack: ExitStack, *, as_json: bool) -> None:
     _collect_seldom()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_run(settings, sockets, releases, as_json=as_json))
-
-
-def _claim(wish: _Wish, stack: ExitStack) -> None:
-    """A directory with a database is for one service: what another one writes, this one would not see."""
-    from muster.service.hosting import make_folder
-    from muster.service.store.open import is_shared
-
-    if is_shared(wish.database):
-        return
-    from muster.errors import cannot
-    from muster.lock import take_lock
-
-    def refuse(holder: str) -> None:
-        who = f" (process {holder})" if holder else ""
-        raise UserError(
-            f"another service works in {wish.data} already{who}",
-            hint="end that one first, or name another directory with --data",
-        )
-
-    make_folder(wish.data)
-    try:
-        stack.enter_context(take_lock(wish.data / "lock", on_wait=refuse))
-    except OSError as error:
-        raise cannot("write", wish.data / "lock", error) from error
 
 
 def _settings(wish: _Wish, releases: Releases, stack: ExitStack) -> Settings:

@@ -166,6 +166,11 @@ class Engine:
         """A realm that holds nothing yet."""
         return self.realms.setdefault(id, Realm(id))
 
+    def drop_empty(self, id: str) -> None:
+        """Forget a realm that nothing came into."""
+        if (realm := self.realms.get(id)) is not None and not realm.version:
+            del self.realms[id]
+
     def change(
         self, realm: Realm, decide: Callable[[Draft], T], now: datetime, request_id: str = ""
     ) -> tuple[Change | None, T]:

@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import os
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
@@ -42,6 +43,7 @@ from muster.service.auth.login import Login, LoginSettings
 from muster.service.auth.secrets import load_safe
 from muster.service.auth.sessions import EndedSessions
 from muster.service.auth.tokens import Tokens
+from muster.service.clock import NOTABLE
 from muster.service.committer import Committer
 from muster.service.drivers.kubernetes import FindRelease, KubernetesDriver
 from muster.service.edge.headers import SecureHeaders
@@ -60,7 +62,8 @@ from muster.service.media.signing import Signer
 from muster.service.offers import Offers
 from muster.service.react import react, time_passed
 from muster.service.service import Service, Surroundings
-from muster.service.store.open import open_store
+from muster.service.store.claim import Claim
+from muster.service.store.open import claim_store, open_store
 from muster.service.store.port import Store
 
 _MEDIA: Final = ("/byid/", "/bytoken/", "/byapikey/", "/images/", "/boot-artifacts/")
@@ -68,6 +71,7 @@ _PATIENCE_S: Final = 60.0
 _DRAIN_S: Final = 10.0
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 """What people call it who are on the same machine."""
+_SIGN_S: Final = 15.0
 
 
 @dataclass(frozen=True)
@@ -110,34 +114,42 @@ def now() -> datetime:
 class Running:
     """A service that is put together."""
 
-    def __init__(self, settings: Settings, sockets: Sockets, find_release: FindRelease) -> None:
-        self.settings, self._sockets = settings, sockets
+    def __init__(
+        self,
+        settings: Settings,
+        sockets: Sockets,
+        find_release: FindRelease,
+        clock: Callable[[], datetime] = now,
+    ) -> None:
+        self.settings, self._sockets, self._clock = settings, sockets, clock
         keys = make_folder(make_folder(settings.data) / "keys")
         url, media_url = _urls(settings, sockets)
         self.url, self.media_url = url, media_url
         names = tuple(dict.fromkeys((urlsplit(url).hostname or "localhost", *settings.names, *_LOCAL)))
-        self.identity: Identity = make_identity(keys, names, Moment(now(), os.urandom))
+        self.identity: Identity = make_identity(keys, names, Moment(clock(), os.urandom))
         ring = load_key_ring(keys, os.urandom, settings.token_keys)
         self.tokens = Tokens(ring)
         self.login = Login(LoginSettings(settings.password_hash), self.tokens, os.urandom)
+        self._claim = claim_store(settings.database or settings.data)
         self.store: Store = open_store(settings.database or settings.data)
         self.engine = Engine(react)
-        self.engine.load(self.store.load(), now())
-        self._ended = EndedSessions(keys, now().timestamp())
+        self.engine.load(self.store.load(), clock())
+        self._ended = EndedSessions(keys, clock().timestamp())
         vault = SealedVault(load_safe(keys, os.urandom))
         addresses = Addresses(url, media_url, self.identity.authority_pem)
         assert isinstance(ring.signing, ec.EllipticCurvePrivateKey)
-        signer = Signer(ring.signing, now)
+        signer = Signer(ring.signing, clock)
         composer = Composer(KnownImages(settings.images))
-        media = EngineMedia(self.engine, composer, Seals(signer, self.tokens, vault, now), addresses)
+        media = EngineMedia(self.engine, composer, Seals(signer, self.tokens, vault, clock), addresses)
         around = Surroundings(
-            clock=now,
+            clock=clock,
+            steady=time.monotonic,
             chance=os.urandom,
             vault=vault,
-            driver=KubernetesDriver(find_release, os.urandom, now),
+            driver=KubernetesDriver(find_release, os.urandom, clock),
             media=media,
             links=SignedLinks(self.tokens, url),
-            host_tokens=HostTokens(self.tokens, HostTies(self.engine), now),
+            host_tokens=HostTokens(self.tokens, HostTies(self.engine), clock),
             offers=settings.offers,
             time_passed=time_passed,
             url=url,
@@ -151,7 +163,7 @@ class Running:
     def _make_app(self) -> Any:
         load_operations()
         guard = Guard(self.tokens, self._ended, HostTies(self.engine))
-        desk = LoginDesk(self.login, self._ended, lambda: now().timestamp())
+        desk = LoginDesk(self.login, self._ended, lambda: self._clock().timestamp())
         api = Api(self.service, ROUTES, guard, desk)
         inner = CleanPaths(_Split(api, self._embedded), PREFIX)
         limited = Limits(inner, self.settings.limits, asyncio_clock)
@@ -161,15 +173,20 @@ class Running:
     async def serve(self) -> AsyncIterator[None]:
         """Serve until the body ends; requests under way get a moment to end."""
         async with contextlib.AsyncExitStack() as stack:
+            if self._claim is not None:
+                stack.callback(self._claim.release)
             stack.callback(self.store.close)
             stack.callback(self._embedded.close)
             stack.push_async_callback(self._committer.close)
             stack.callback(self.service.close)
             stack.push_async_callback(self.service.preparer.close)
+            self._resume()
             timers = asyncio.ensure_future(self.service.run())
             stack.push_async_callback(_end, timers)
             stack.push_async_callback(self.service.upkeep.close)
             await self.service.upkeep.begin()
+            if self._claim is not None:
+                stack.push_async_callback(_end, asyncio.ensure_future(self._stay(self._claim)))
             self.service.preparer.look_at_all()
             if self._sockets.media is not None:
                 await stack.enter_async_context(_serve_media(self._desk, self._sockets.media))
@@ -179,6 +196,18 @@ class Running:
             await stack.enter_async_context(_serve(self.app, self._sockets.api, self.identity))
             stack.callback(self.service.news.close)
             yield
+
+    def _resume(self) -> None:
+        """Nobody is blamed for the time in which there was no service."""
+        last = None if self._claim is None else self._claim.last_seen
+        if last is not None and abs(away := self._clock() - last) >= NOTABLE:
+            self.service.was_away(away)
+
+    async def _stay(self, claim: Claim) -> None:
+        """Leave a sign of life now and then."""
+        while True:
+            claim.touch(self._clock())
+            await asyncio.sleep(_SIGN_S)
 
 
 class _Split:

@@ -47,7 +47,7 @@ async def answer_poll(service: Service, host: Host, poll: Poll) -> Found:
 async def note_poll(service: Service, host: Host, timestamp: int, *, enrolled: bool) -> None:
     """What the question itself tells: the host is there, what its clock says, whose token it has."""
     now = service.now()
-    service.engine.hear(host.id, now)
+    service.upkeep.note(host.id)
     offset = _offset(host, timestamp, now)
     reads = host.media_status == "disconnected" and _reads_medium(host, service.sent.get(host.id), now)
     is_new = host.silent or reads or offset != host.clock_offset_s or (enrolled and not host.enrolled)

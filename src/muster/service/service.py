@@ -20,6 +20,7 @@ from muster.frozen import dataclass
 from muster.model.wire.infra_env import HostStaticNetworkConfig
 from muster.model.wire.reports import StepReply
 from muster.service.background import Background, Handle, LoopBackground
+from muster.service.clock import WatchedClock
 from muster.service.engine import Engine
 from muster.service.news import Newsroom
 from muster.service.offers import Offers
@@ -28,6 +29,7 @@ from muster.service.realm import Draft, Realm
 from muster.service.refusals import NotFound, Outdated, Unavailable
 from muster.service.release_driver import ReleaseDriver
 from muster.service.state import InfraEnv, Kind
+from muster.service.states.clock import extend_waits, move_times
 from muster.service.steps.sent import Sent, note_reply
 from muster.service.store.port import Change, ConflictError, Store, StoreError
 from muster.service.upkeep import Upkeep
@@ -36,6 +38,8 @@ T = TypeVar("T")
 _TRIES: Final = 8
 _GATHER_S: Final = 0.05
 """Hosts that are called because of a new peer are called together."""
+_LONGEST_S: Final = 10.0
+"""Somebody may set the clock at any time, which nobody is told."""
 _LATER: Final = timedelta(seconds=5)
 """When what is due is tried again that could not be written."""
 
@@ -45,6 +49,9 @@ class Committer(Protocol):
 
     async def commit(self, changes: Sequence[Change]) -> None:
         """Return when they are; ConflictError or StoreError when they are not."""
+
+    def submit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
+        """Write them after all that were given before."""
 
     async def settled(self, realm: str) -> None:
         """Return when nothing of a realm is on its way to the store any more."""
@@ -123,6 +130,8 @@ class Surroundings:
     background: Background = field(default_factory=LoopBackground)
     url: str = ""
     """Where callers find the service; empty where nobody calls."""
+    steady: Callable[[], float] | None = None
+    """Seconds that only ever grow, however the clock is set; none: nobody sets it."""
 
 
 class Service:
@@ -146,7 +155,9 @@ class Service:
         self.requests: Counter[tuple[str, int]] = Counter()
         """How often each operation was answered with each status."""
         self._committer = committer
-        self.upkeep = Upkeep(engine, store, committer, around.clock, self._taken_over)
+        self.upkeep = Upkeep(engine, store, committer, self.now, self._taken_over)
+        self._clock = WatchedClock(around.clock, around.steady)
+        self._writing: set[asyncio.Task[None]] = set()
         self._timers_changed = asyncio.Event()
         self._to_call: set[str] = set()
         self._calling: Handle | None = None
@@ -154,8 +165,33 @@ class Service:
     # Looking
 
     def now(self) -> datetime:
-        """The time, as far as the service is concerned."""
-        return self.around.clock()
+        """The time, as far as the service is concerned; when the clock was set, all deadlines go along."""
+        now, jump = self._clock.look()
+        if jump is not None:
+            self.engine.shift(jump)
+            self._write_all(lambda draft: move_times(draft, jump), now)
+        return now
+
+    def was_away(self, away: timedelta) -> None:
+        """Nobody could tell the service anything for so long, so that time counts for no deadline."""
+        if away < timedelta():  # It is earlier than when it ended: the clock was put back.
+            self._write_all(lambda draft: move_times(draft, away), self.now())
+        else:
+            self._write_all(lambda draft: extend_waits(draft, away), self.now())
+
+    def _write_all(self, decide: Callable[[Draft], None], now: datetime) -> None:
+        """Decide about every realm at once; what is decided next is decided upon it, and written after it."""
+        for realm in list(self.engine.realms.values()):
+            change, _ = self.engine.change(realm, decide, now)
+            if change is not None:
+                task = asyncio.ensure_future(self._written(self._committer.submit([change]), change))
+                self._writing.add(task)
+                task.add_done_callback(self._writing.discard)
+
+    async def _written(self, written: asyncio.Future[None], change: Change) -> None:
+        with suppress(StoreError):  # It is forgotten with the next look at the realm.
+            await written
+            self.published([change])
 
     def note_answered(self, host: str, answer: StepReply) -> None:
         """A host is done with a step."""
@@ -277,9 +313,9 @@ class Service:
         while True:
             self._timers_changed.clear()
             next_due = self.engine.next_due()
-            seconds = 60.0 if next_due is None else (next_due - self.now()).total_seconds()
+            seconds = _LONGEST_S if next_due is None else (next_due - self.now()).total_seconds()
             try:
-                async with asyncio.timeout(max(0.0, min(60.0, seconds))):
+                async with asyncio.timeout(max(0.0, min(_LONGEST_S, seconds))):
                     await self._timers_changed.wait()
             except TimeoutError:
                 await self.pass_time()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps what is in memory up to what the store has: when something could not be written, or others wrote.
+"""Keeps what is in memory up to the store: after something was not written, and after others wrote.
 
 Several replicas share a store without a leader. Each holds all realms, hears from the store which of them
 another one changed, and folds in what happened. Who decides upon what is not the last any more conflicts, is
@@ -9,16 +9,19 @@ brought up to date here, and decides again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from muster.service.engine import Engine
 from muster.service.realm import Event, Realm
 from muster.service.state import kind_of
-from muster.service.store.port import Change, Store, StoreError
+from muster.service.store.port import Change, Ears, Store, StoreError
 
+T = TypeVar("T")
+_SHARE_S: Final = 20.0
+"""Much less than a host may be silent for."""
 _PAUSE_S: Final = 1.0
 """How long a store that does not answer is left alone."""
 
@@ -48,22 +51,55 @@ class Upkeep:
         self._engine, self._store, self._committer = engine, store, committer
         self._clock, self._taken = clock, taken
         self._busy: dict[str, asyncio.Lock] = {}
+        self._queued: dict[str, int] = {}
+        """How many are at a realm, or wait for their turn."""
         self._wanted: dict[str, int] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._heard: set[str] = set()
+        """Hosts that were heard here since the others were told."""
+        self._following: asyncio.Task[None] | None = None
+        self._sharing: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """From now on follow what others write."""
+        """From now on follow what others write, and tell them which hosts are there."""
         if not self._store.is_shared:
             return
         loop = asyncio.get_running_loop()
-        await asyncio.to_thread(self._store.listen, lambda news: _tell(loop, self._hear, news))
+        ears = Ears(
+            lambda news: _tell(loop, self._hear, news),
+            lambda hosts: _tell(loop, self._hear_hosts, hosts),
+        )
+        await asyncio.to_thread(self._store.listen, ears)
         await self.catch_up_all()
+        self._sharing = asyncio.ensure_future(self._share())
+
+    def note(self, host_id: str) -> None:
+        """A host was heard here."""
+        self._engine.hear(host_id, self._clock())
+        if self._store.is_shared:
+            self._heard.add(host_id)
+
+    async def share(self) -> None:
+        """Tell the others whom they have not to take for silent."""
+        heard, self._heard = self._heard, set()
+        if heard:
+            await asyncio.to_thread(self._store.share, sorted(heard))
+
+    async def _share(self) -> None:
+        while True:
+            await asyncio.sleep(_SHARE_S)
+            with suppress(StoreError):  # When it is back all count as heard.
+                await self.share()
+
+    def _hear_hosts(self, hosts: Sequence[str] | None) -> None:
+        now = self._clock()
+        for id in list(self._engine.heard) if hosts is None else hosts:
+            self._engine.hear(id, now)
 
     def _hear(self, news: Mapping[str, int]) -> None:
         for id, version in news.items():
             self._wanted[id] = max(version, self._wanted.get(id, 0))
-        if self._task is None or self._task.done():
-            self._task = asyncio.ensure_future(self._follow())
+        if self._following is None or self._following.done():
+            self._following = asyncio.ensure_future(self._follow())
 
     async def _follow(self) -> None:
         """Take over all that was heard of; what the store does not give now it gives later."""
@@ -117,27 +153,35 @@ class Upkeep:
     async def _load(self, id: str) -> None:
         """All of it. What is decided meanwhile upon something that failed is never written."""
         found = await asyncio.to_thread(lambda: list(self._store.load(id)))
+        realm = self._engine.realms.get(id)
+        if realm is not None and not self._committer.is_stale(id):
+            return  # Somebody made it meanwhile.
         if not found:
             self._engine.forget(id)
         self._engine.load(found, self._clock())
         self._committer.renew(id)
-        for realm in found:
-            self._taken(_as_change(realm, _all_of(realm, self._clock())))
+        for each in found:
+            self._taken(_as_change(each, _all_of(each, self._clock())))
 
     @asynccontextmanager
     async def _turn(self, id: str) -> AsyncIterator[None]:
         """One after the other; who comes second mostly finds that all is done."""
         lock = self._busy.setdefault(id, asyncio.Lock())
-        async with lock:
-            yield
-        if not lock.locked() and self._busy.get(id) is lock:
-            del self._busy[id]
+        self._queued[id] = self._queued.get(id, 0) + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._queued[id] -= 1
+            if not self._queued[id]:
+                del self._queued[id], self._busy[id]
 
     async def close(self) -> None:
         """Follow nothing more."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        tasks = [task for task in (self._following, self._sharing) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _all_of(realm: Realm, now: datetime) -> list[Event]:
@@ -151,9 +195,7 @@ def _as_change(realm: Realm, events: Iterable[Event]) -> Change:
     return Change(realm.id, realm.version, events, rows, {})
 
 
-def _tell(
-    loop: asyncio.AbstractEventLoop, hear: Callable[[Mapping[str, int]], None], news: Mapping[str, int]
-) -> None:
+def _tell(loop: asyncio.AbstractEventLoop, hear: Callable[[T], None], news: T) -> None:
     """From another thread, which may be late."""
     if not loop.is_closed():
         loop.call_soon_threadsafe(hear, news)

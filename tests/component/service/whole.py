@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from muster.release.model import Release
 from muster.release.store.store import create_store
 from muster.service.auth.personas import Grant, Persona, Scope
 from muster.service.auth.tokens import Tokens
-from muster.service.hosting import Running, Settings, Sockets
+from muster.service.hosting import Running, Settings, Sockets, now
 from muster.serving.listen import open_socket, parse_endpoint
 from tests.releases import make_whole, put_whole
 
@@ -31,6 +32,8 @@ MACHINES = Path(__file__).parents[2] / "machines"
 API = "/api/assisted-install/v2"
 PULL_SECRET = json.dumps({"auths": {"registry.example.com": {"auth": "dXNlcjpzZWNyZXQ="}}})
 SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA me@example.com"
+_WHOLE = ("/api", "/byapikey", "/health", "/ready")
+"""Paths that are not below that of the interface."""
 QUICK = Pace(work=0.001, waits=0.02)
 
 
@@ -63,7 +66,7 @@ class Person:
         if not {"Authorization", "X-Secret-Key", "Watcher-Authorization"} & named.keys():
             named["Authorization"] = f"Bearer {self.token}"
         data = None if body is None else json.dumps(body)
-        url = self.url + (path if path.startswith(("/api", "/byapikey")) else API + path)
+        url = self.url + (path if path.startswith(_WHOLE) else API + path)
         async with self.session.request(method, url, data=data, headers=named) as got:
             return Answer(got.status, dict(got.headers), await got.read())
 
@@ -146,19 +149,21 @@ def small_release(folder: Path) -> Release:
 
 
 @asynccontextmanager
-async def open_service(folder: Path, **settings: Any) -> AsyncIterator[Whole]:
+async def open_service(
+    folder: Path, clock: Callable[[], datetime] = now, **settings: Any
+) -> AsyncIterator[Whole]:
     """A service in a folder of its own, or the one that was there before."""
     parts = folder / "parts"
     parts.mkdir(exist_ok=True)
     release = small_release(parts) if not (parts / "store").exists() else _load(parts)
     with open_socket(parse_endpoint("127.0.0.1:0")) as listening:
         given = Settings(data=folder / "data", **settings)
-        running = Running(given, Sockets(listening), lambda version, architecture: release)
+        running = Running(given, Sockets(listening), lambda version, architecture: release, clock)
         async with running.serve():
             target = Target(url=running.url, infra_env_id="", insecure=True)
             connector = aiohttp.TCPConnector(ssl=make_context(target), limit=0)
             async with aiohttp.ClientSession(connector=connector) as session:
-                token = running.login.make_session(time.time()).token
+                token = running.login.make_session(clock().timestamp()).token
                 yield Whole(running.url, running.tokens, session, token, release.version, running)
 
 

@@ -6,6 +6,7 @@ A commit is done when it returns, and what the service puts off becomes an appoi
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -43,6 +44,9 @@ class InlineCommitter:
         except StoreError:
             self._stale |= realms
             raise
+
+    def submit(self, _changes: Sequence[Change]) -> asyncio.Future[None]:
+        raise AssertionError("nobody sets the clock of a model, so nothing is written behind its back")
 
     async def settled(self, realm: str) -> None:
         if realm in self._stale:

@@ -58,7 +58,7 @@ async def register_host(call: Call) -> Reply:
 
     await service.change(lambda: _home(call, infra_env_id, host_id), decision, call.request_id)
     service.sent.pop(host_id, None)
-    service.engine.hear(host_id, service.now())
+    service.upkeep.note(host_id)
     host = service.engine.host(host_id, infra_env_id)
     token = service.around.host_tokens.issue(infra_env_id, host_id)
     shown = show_registration(shown_host(call, host), version, _RETRY_S)
@@ -117,7 +117,7 @@ async def next_steps(call: Call) -> Reply:
         if left <= 0:
             break
         await service.news.wait(id, found.seconds_to_look(left))
-        engine.hear(id, service.now())
+        service.upkeep.note(id)
         found = plan_next(service, engine.host(id, infra_env_id), waits=True)
     await found.hand_out()
     return reply(found.steps)
@@ -136,7 +136,7 @@ def _patience(call: Call) -> float:
 @answers("v2PostStepReply")
 async def post_reply(call: Call) -> Reply:
     answer, id = call.decode(StepReply), call.ids["host_id"]
-    call.service.engine.hear(id, call.service.now())
+    call.service.upkeep.note(id)
     call.service.note_answered(id, answer)
     await change(call, lambda draft, host: take_reply(draft, host, answer, states.installation_failed))
     return empty()
@@ -148,6 +148,6 @@ async def update_progress(call: Call) -> Reply:
     stage = told.current_stage
     if stage is None:
         raise BadRequest("current_stage is missing", hint="say which stage is reached")
-    call.service.engine.hear(call.ids["host_id"], call.service.now())
+    call.service.upkeep.note(call.ids["host_id"])
     await change(call, lambda draft, host: states.progress(draft, host, stage, told.progress_info or ""))
     return empty(200)

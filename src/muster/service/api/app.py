@@ -17,7 +17,7 @@ from muster.service.api.router import Router
 from muster.service.api.table.route import Route
 from muster.service.auth.credentials import Knock, pairs
 from muster.service.auth.guard import Guard
-from muster.service.auth.personas import Grant, Verdict
+from muster.service.auth.personas import Grant
 from muster.service.edge.headers import STATE_KEY
 from muster.service.refusals import NotFound, Outdated, code_of
 from muster.service.service import Service
@@ -89,16 +89,13 @@ class Api:
     async def _admit(self, route: Route, ids: Mapping[str, str], scope: Scope) -> Grant | None:
         raw: bytes = scope["query_string"]
         knock = Knock(scope["method"], scope["path"], raw, scope["headers"], ids)
-        verdict, grant = self._judge(route, knock)
-        if not verdict.is_allowed and verdict.status != _WHO and await self._service.look_again():
-            verdict, grant = self._judge(route, knock)
-        if not verdict.is_allowed:
-            raise NotAdmitted(verdict.status, verdict.reason)
-        return grant
-
-    def _judge(self, route: Route, knock: Knock) -> tuple[Verdict, Grant | None]:
         admission = self._guard.admit(route, knock, self._service.now().timestamp())
-        return admission.verdict, admission.grant
+        refused = not admission.verdict.is_allowed and admission.verdict.status != _WHO
+        if refused and await self._service.look_again():
+            admission = self._guard.admit(route, knock, self._service.now().timestamp())
+        if not admission.verdict.is_allowed:
+            raise NotAdmitted(admission.verdict.status, admission.verdict.reason)
+        return admission.grant
 
     async def _operate(self, operation: Answers, call: Call, *, is_read: bool) -> Reply:
         """Answer; what was overtaken by another replica is answered again, from what is so now."""

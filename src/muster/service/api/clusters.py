@@ -72,8 +72,7 @@ async def _create(call: Call, id: str, decision: Callable[[Draft], Cluster]) -> 
     try:
         await call.service.change(lambda: engine.create(id), decision, call.request_id)
     except BaseException:
-        if not engine.realms[id].version:
-            engine.forget(id)
+        engine.drop_empty(id)
         raise
     return await cluster_reply(call, id, 201)
 

@@ -35,8 +35,7 @@ async def register_infra_env(call: Call) -> Reply:
     try:
         await service.change(lambda: service.engine.create(id), decision, call.request_id)
     except BaseException:
-        if not service.engine.realms[id].version:
-            service.engine.forget(id)
+        service.engine.drop_empty(id)
         raise
     return await _show(call, service.engine.infra_env(id), 201)
 

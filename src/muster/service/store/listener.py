@@ -6,24 +6,26 @@ from __future__ import annotations
 import select
 import socket
 import threading
-from collections.abc import Callable, Mapping
 from typing import Final
 
 import psycopg
 
 from muster.service.store.link import Address, Connection, connect
-from muster.service.store.port import StoreError
+from muster.service.store.port import Ears, StoreError
 
 _CHANNEL: Final = "muster"
+HOSTS: Final = "muster_hosts"
+"""Where replicas tell which hosts they have heard: by their ids, behind the id of the replica."""
 _LONGEST_S: Final = 5.0
 
 
 class Listener:
     """A thread with a connection of its own. When that is lost it is made again, and all realms are told."""
 
-    def __init__(self, address: Address, own: str, heard: Callable[[Mapping[str, int]], None]) -> None:
-        self._address, self._own, self._heard = address, own, heard
+    def __init__(self, address: Address, own: str, ears: Ears) -> None:
+        self._address, self._own, self._ears = address, own, ears
         self._news: dict[str, int] = {}
+        self._hosts: list[str] = []
         self._wake, self._woken = socket.socketpair()
         self._thread = threading.Thread(
             target=self._run, args=(self._begin(),), name="muster-listener", daemon=True
@@ -39,7 +41,7 @@ class Listener:
     def _begin(self) -> Connection:
         connection = connect(self._address)
         connection.add_notify_handler(self._note)
-        connection.execute(f"LISTEN {_CHANNEL}")
+        connection.execute(f"LISTEN {_CHANNEL}; LISTEN {HOSTS}")
         return connection
 
     def _run(self, connection: Connection) -> None:
@@ -75,19 +77,27 @@ class Listener:
             except (psycopg.Error, StoreError):
                 pause_s = min(pause_s * 2, _LONGEST_S)
                 continue
+            self._ears.hosts(None)
             self._tell()
             return connection
         return None
 
     def _note(self, notify: psycopg.Notify) -> None:
-        whose, realm, version = notify.payload.split(" ")
-        if whose != self._own:
-            self._hear(realm, int(version))
+        whose, *words = notify.payload.split(" ")
+        if whose == self._own:
+            return
+        if notify.channel == HOSTS:
+            self._hosts += words
+        else:
+            self._hear(words[0], int(words[1]))
 
     def _hear(self, realm: str, version: int) -> None:
         self._news[realm] = max(version, self._news.get(realm, 0))
 
     def _tell(self) -> None:
         news, self._news = self._news, {}
+        hosts, self._hosts = self._hosts, []
         if news:
-            self._heard(news)
+            self._ears.realms(news)
+        if hosts:
+            self._ears.hosts(hosts)

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from muster.service.realm import Realm, fold
 from muster.service.store.batch import gather
-from muster.service.store.port import Change, ConflictError, Logged, Wanted, is_wanted
+from muster.service.store.port import Change, ConflictError, Ears, Logged, Wanted, is_wanted
 
 
 class MemoryStore:
@@ -60,8 +60,11 @@ class MemoryStore:
             found = [each for each in self._log if each.realm == realm and each.version > version]
             return self._versions.get(realm, 0), found
 
-    def listen(self, heard: Callable[[Mapping[str, int]], None]) -> None:
+    def listen(self, ears: Ears) -> None:
         """Nobody else writes it."""
+
+    def share(self, hosts: Sequence[str]) -> None:
+        """Nobody else is there."""
 
     def told(self, wanted: Wanted) -> list[Logged]:
         with self._lock:

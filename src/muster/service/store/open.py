@@ -8,6 +8,7 @@ from typing import Final
 
 from muster.errors import UserError, cannot
 from muster.redact import redact_url
+from muster.service.store.claim import Claim
 from muster.service.store.port import Store
 from muster.service.store.sqlite import SqliteStore
 
@@ -18,7 +19,7 @@ FORMS: Final = "name a directory, sqlite:///PATH or postgresql://HOST/DATABASE"
 def open_store(where: str | Path) -> Store:
     """A store in a directory (a SQLite file in it), or at ``sqlite:///…`` or ``postgresql://…``."""
     if isinstance(where, Path) or "://" not in where:
-        return _open_folder(Path(where))
+        return SqliteStore(_make_folder(Path(where)) / FILE)
     scheme = where.partition("://")[0].lower()
     if scheme == "sqlite":
         return SqliteStore(find_sqlite_path(where))
@@ -32,12 +33,19 @@ def is_shared(where: str) -> bool:
     return where.partition("://")[0].lower() in ("postgresql", "postgres")
 
 
-def _open_folder(folder: Path) -> Store:
+def claim_store(where: str | Path) -> Claim | None:
+    """A store that only one service may write is this one's from now on; one of PostgreSQL is for many."""
+    if isinstance(where, Path) or "://" not in where:
+        return Claim(_make_folder(Path(where)) / FILE)
+    return Claim(find_sqlite_path(where)) if where.lower().startswith("sqlite:") else None
+
+
+def _make_folder(folder: Path) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise cannot("create", folder, error) from error
-    return SqliteStore(folder / FILE)
+    return folder
 
 
 def find_sqlite_path(url: str) -> Path:

@@ -73,6 +73,16 @@ class Logged(msgspec.Struct, frozen=True):
     event: Event
 
 
+@dataclass(frozen=True)
+class Ears:
+    """Who wants to hear what others do."""
+
+    realms: Callable[[Mapping[str, int]], None]
+    """Which realms they changed, and the versions of those."""
+    hosts: Callable[[Sequence[str] | None], None] = lambda _: None
+    """Which hosts they have heard; none: nobody knows, for some of it was missed."""
+
+
 class Store(Protocol):
     """What keeps the log and the state. Any thread may call it; a commit does not hold up who reads."""
 
@@ -95,12 +105,15 @@ class Store(Protocol):
     def news(self, realm: str, version: int) -> tuple[int, list[Logged]]:
         """The version of a realm (0: it is not there), and what happened since another one of it."""
 
-    def listen(self, heard: Callable[[Mapping[str, int]], None]) -> None:
-        """From now on tell which realms others changed, and their versions, from a thread of the store.
+    def listen(self, ears: Ears) -> None:
+        """From now on tell what others do, from a thread of the store.
 
         After the connection was lost all realms are told of, because nobody knows what was missed. A store
         that nobody else writes never tells anything.
         """
+
+    def share(self, hosts: Sequence[str]) -> None:
+        """Tell the others which hosts are there. Nothing of it is kept."""
 
     def told(self, wanted: Wanted) -> list[Logged]:
         """The events that people are told, of those wanted, in order."""

@@ -8,7 +8,7 @@ still holds a lock, and costs one way there and back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -18,10 +18,11 @@ from muster.errors import MusterError, UserError
 from muster.service.realm import Realm
 from muster.service.store.batch import Batch, gather
 from muster.service.store.link import Address, Connection, Link, LostError, parse_address
-from muster.service.store.listener import Listener
+from muster.service.store.listener import HOSTS, Listener
 from muster.service.store.port import (
     Change,
     ConflictError,
+    Ears,
     Logged,
     StoreError,
     UnavailableError,
@@ -37,6 +38,8 @@ _DOUBT_S: Final = 10.0
 _EVENTS: Final = "SELECT sequence, realm, version, body FROM events"
 _WRITE: Final = f"SELECT write_batch({', '.join(['%b'] * 17)})"
 _CONFLICT: Final = "MU001"
+_IN_ONE_NOTE: Final = 200
+"""Ids of hosts: a note has less than 8,000 bytes."""
 
 
 class PostgresStore:
@@ -147,8 +150,12 @@ class PostgresStore:
         )
         return now, [read_logged(row) for row in rows]
 
-    def listen(self, heard: Callable[[Mapping[str, int]], None]) -> None:
-        self._listener = Listener(self._address, str(self._id), heard)
+    def listen(self, ears: Ears) -> None:
+        self._listener = Listener(self._address, str(self._id), ears)
+
+    def share(self, hosts: Sequence[str]) -> None:
+        told = [f"{self._id} {' '.join(part)}" for part in _split(hosts, _IN_ONE_NOTE)]
+        self._select("SELECT pg_notify(%s, told) FROM unnest(%s::text[]) AS told", HOSTS, told)
 
     def told(self, wanted: Wanted) -> list[Logged]:
         if wanted.realms is None:
@@ -179,6 +186,10 @@ class PostgresStore:
             self._listener.close()
         self._writer.close()
         self._reader.close()
+
+
+def _split(words: Sequence[str], most: int) -> Iterable[Sequence[str]]:
+    return (words[start : start + most] for start in range(0, len(words), most))
 
 
 def _versions(batch: Batch) -> list[list[Any]]:

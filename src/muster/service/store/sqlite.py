@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,7 @@ from muster.service.store.batch import Batch, gather
 from muster.service.store.port import (
     Change,
     ConflictError,
+    Ears,
     Logged,
     StoreError,
     UnavailableError,
@@ -177,8 +178,11 @@ class SqliteStore:
         )
         return now, [read_logged(row) for row in rows]
 
-    def listen(self, heard: Callable[[Mapping[str, int]], None]) -> None:
+    def listen(self, ears: Ears) -> None:
         """Nobody else writes it."""
+
+    def share(self, hosts: Sequence[str]) -> None:
+        """Nobody else is there."""
 
     def told(self, wanted: Wanted) -> list[Logged]:
         if wanted.realms is None:

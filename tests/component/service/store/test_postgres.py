@@ -19,7 +19,7 @@ from muster.errors import UserError
 from muster.service.committer import Committer
 from muster.service.realm import Draft, Realm, fold
 from muster.service.state import Host
-from muster.service.store.port import ConflictError, StoreError, UnavailableError
+from muster.service.store.port import ConflictError, Ears, StoreError, UnavailableError
 from muster.service.store.postgres import PostgresStore
 from muster.service.store.schema import load_steps
 from tests.component.service.store.test_killed import check_all_is_there
@@ -261,8 +261,8 @@ def test_replicas_hear_of_each_other(fragile: Postgres, database: str) -> None:
         closing(PostgresStore(fragile.url(database))) as second,
     ):
         heard, own = Heard(), Heard()
-        first.listen(own.put)
-        second.listen(heard.put)
+        first.listen(Ears(own.put))
+        second.listen(Ears(heard.put))
         realm, other = Realm("c1"), Realm("c2")
         first.commit([begin(realm), begin(other), rename(realm, "b")])
         assert heard.next() == {"c1": 2, "c2": 1}
@@ -289,7 +289,7 @@ def test_who_lost_the_connection_is_told_of_everything(fragile: Postgres, databa
         realm = Realm("c1")
         first.commit([begin(realm), begin(Realm("c2"))])
         heard = Heard()
-        second.listen(heard.put)
+        second.listen(Ears(heard.put))
         fragile.stop()
         fragile.start()
         first.commit([rename(realm, "b")])
@@ -302,7 +302,7 @@ def test_who_lost_the_connection_is_told_of_everything(fragile: Postgres, databa
 
 def test_a_listener_ends_while_the_server_is_away(fragile: Postgres, database: str) -> None:
     store = PostgresStore(fragile.url(database))
-    store.listen(lambda _: None)
+    store.listen(Ears(lambda _: None))
     fragile.stop()
     try:
         store.close()

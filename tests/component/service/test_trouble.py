@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong around a service: it says so, stays up, and goes on where it was when that is over."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.service.replay import check_store
+from muster.service.store.sqlite import SqliteStore
+from tests.component.service.clocks import Clock
+from tests.component.service.processes import install, running, watched_hosts
+from tests.component.service.proofs import Onlooker, Proofs, installs_told, outcome
+from tests.component.service.whole import PULL_SECRET, Answer, Whole, machines, open_service, play
+from tests.postgres import Postgres, start_postgres
+
+YEAR = timedelta(days=365)
+
+
+async def rename(site: Whole, cluster: dict[str, Any], name: str) -> Answer:
+    return await site.ask("PATCH", f"/clusters/{cluster['id']}", {"name": name})
+
+
+async def make_another(site: Whole) -> Answer:
+    params = {"name": "b", "openshift_version": site.version, "pull_secret": PULL_SECRET}
+    return await site.ask("POST", "/clusters", params)
+
+
+async def check_is_up(site: Whole) -> None:
+    for path in ("/health", "/ready"):
+        got = await site.ask("GET", path)
+        assert got.status == 200, (path, got.status, got.body)
+
+
+def writer_of(site: Whole) -> sqlite3.Connection:
+    store = site.running.store
+    assert isinstance(store, SqliteStore)
+    return store._writer
+
+
+def test_a_full_disk_is_told_and_nothing_of_it_is_shown(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            cluster = await site.make_cluster()
+            async with site.hosts(cluster["infra_env_id"], machines(3)):
+                await site.until(cluster["id"], lambda each: each["status"] == "ready")
+                db = writer_of(site)
+                (pages,) = db.execute("PRAGMA page_count").fetchone()
+                db.execute(f"PRAGMA max_page_count={pages + 16}")
+                names = [f"{'long' * 10}-{number}" for number in range(60)]
+                told = [await rename(site, cluster, name) for name in names]
+                assert {each.status for each in told} == {201, 503}
+                assert "free some space" in told[-1].json["reason"]
+                kept = [name for name, each in zip(names, told, strict=True) if each.status == 201]
+                assert (await site.cluster(cluster["id"]))["name"] == kept[-1]
+                assert (await make_another(site)).status == 503
+                await check_is_up(site)
+                db.execute("PRAGMA max_page_count=1073741823")
+                assert (await rename(site, cluster, "after")).status == 201
+                done = await install(site, cluster)
+            assert outcome(done) == ("installed", 100, {"installed"}, {"Done"}, 3, 3)
+            assert check_store(site.running.store) == []
+
+    play(scene)
+
+
+def test_a_database_that_somebody_else_holds_is_told(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            cluster = await site.make_cluster()
+            writer_of(site).execute("PRAGMA busy_timeout=100")
+            with closing(sqlite3.connect(tmp_path / "data" / "muster.sqlite")) as other:
+                other.execute("BEGIN IMMEDIATE")
+                got = await rename(site, cluster, "b")
+                assert got.status == 503
+                assert "end the other program" in got.json["reason"]
+                assert (await site.cluster(cluster["id"]))["name"] == "alpha"
+                await check_is_up(site)
+                other.rollback()
+            assert (await rename(site, cluster, "b")).status == 201
+            assert (await site.cluster(cluster["id"]))["name"] == "b"
+
+    play(scene)
+
+
+@pytest.fixture
+def fragile() -> Iterator[Postgres]:
+    """A server that nobody else uses."""
+    with start_postgres() as server:
+        yield server
+
+
+def test_a_restart_of_postgresql_under_load_loses_nothing(tmp_path: Path, fragile: Postgres) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path, database=fragile.url(fragile.create())) as site:
+            cluster, proofs = await site.make_cluster(), Proofs()
+            onlooker = Onlooker(site, cluster["id"])
+            hosts = watched_hosts(site, cluster["infra_env_id"], machines(8))
+            async with hosts as (drive, witness), running(onlooker.follow()):
+
+                async def restart() -> None:
+                    for mode in ("immediate", "fast"):
+                        await witness.after(100, 20)
+                        await asyncio.to_thread(fragile.stop, mode)
+                        got = await make_another(site)
+                        assert got.status == 503
+                        assert "PostgreSQL" in got.json["reason"]
+                        up = await site.ask("GET", "/health")
+                        assert up.status == 200
+                        await asyncio.to_thread(fragile.start)
+
+                async with running(restart()) as restarting:
+                    done = await install(site, cluster)
+                    await restarting
+            proofs.read(site.running.store)
+            proofs.check(witness, onlooker)
+            assert check_store(site.running.store) == []
+        assert outcome(done) == ("installed", 100, {"installed"}, {"Done"}, 3, 8)
+        assert {len(steps) for steps in installs_told(witness.noted).values()} == {1}
+        assert drive.loops
+
+    play(scene)
+
+
+def left(cluster: dict[str, Any], site: Whole, clock: Clock) -> list[timedelta]:
+    """How much time each has, as far as people can see."""
+    engine = site.running.engine
+    waiting = [engine.cluster(cluster["id"]).waiting]
+    waiting += [host.waiting for host in engine.realm_of("cluster", cluster["id"]).hosts.values()]
+    return [each.until - clock() for each in waiting if each is not None and each.until is not None]
+
+
+@pytest.mark.parametrize("jump", [YEAR, -YEAR], ids=["forward", "back"])
+def test_nobody_runs_out_of_time_because_the_clock_was_set(tmp_path: Path, jump: timedelta) -> None:
+    async def scene() -> None:
+        clock = Clock()
+        async with open_service(tmp_path, clock) as site:
+            cluster = await site.make_cluster()
+            async with site.hosts(cluster["infra_env_id"], machines(3), wait_s=1):
+                await site.until(cluster["id"], lambda each: each["status"] == "ready")
+                before = left(cluster, site, clock)
+                clock.ahead = jump
+                site.token = site.running.login.make_session(clock().timestamp()).token
+                await check_is_up(site)
+                found = await site.cluster(cluster["id"])
+                assert {host["status"] for host in found["hosts"]} <= {"known", "insufficient"}
+                after = left(cluster, site, clock)
+                assert len(after) == len(before)
+                assert all(
+                    abs(one - other) < timedelta(minutes=5) for one, other in zip(before, after, strict=True)
+                )
+                events = (await site.ask("GET", f"/events?cluster_id={cluster['id']}")).json
+                assert "service_clock_moved" in {each["name"] for each in events}
+                clock.ahead = timedelta()
+                site.token = site.running.login.make_session(clock().timestamp()).token
+                done = await install(site, cluster)
+            assert outcome(done) == ("installed", 100, {"installed"}, {"Done"}, 3, 3)
+            assert check_store(site.running.store) == []
+
+    play(scene)
+
+
+def test_an_installation_goes_on_when_the_clock_is_set_in_the_middle_of_it(tmp_path: Path) -> None:
+    async def scene() -> None:
+        clock = Clock()
+        async with open_service(tmp_path, clock) as site:
+            cluster = await site.make_cluster()
+            hosts = watched_hosts(site, cluster["infra_env_id"], machines(3))
+            async with hosts as (_, witness):
+
+                async def set_clock() -> None:
+                    await site.until(cluster["id"], lambda each: each["status"] == "installing")
+                    for days in (20, -20, 0):
+                        await witness.after(5, 5)
+                        clock.ahead = timedelta(days=days)
+                        site.token = site.running.login.make_session(clock().timestamp()).token
+
+                async with running(set_clock()) as setting:
+                    done = await install(site, cluster)
+                    await setting
+            assert outcome(done) == ("installed", 100, {"installed"}, {"Done"}, 3, 3)
+
+    play(scene)
+
+
+def test_the_time_without_a_service_counts_for_nobody(tmp_path: Path) -> None:
+    async def scene() -> None:
+        clock = Clock()
+        async with open_service(tmp_path, clock) as site:
+            cluster = await site.make_cluster()
+            async with site.hosts(cluster["infra_env_id"], machines(3)):
+                await site.until(cluster["id"], lambda each: each["status"] == "ready")
+            before = left(cluster, site, clock)
+        for away in (timedelta(hours=5), timedelta(days=-100)):
+            clock.ahead = away
+            async with open_service(tmp_path, clock) as site:
+                after = left(cluster, site, clock)
+                assert all(
+                    abs(one - other) < timedelta(minutes=5) for one, other in zip(before, after, strict=True)
+                )
+                await site.running.service.pass_time()
+                assert (await site.cluster(cluster["id"]))["status"] == "ready"
+
+    play(scene)
