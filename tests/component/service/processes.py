@@ -24,7 +24,7 @@ from muster.lab.sim.agent_loop import Settings
 from muster.lab.sim.crew import make_loops
 from muster.lab.sim.machines import Machine
 from muster.lab.sim.over_http import Drive, HttpPort, Pace, Target, make_context, open_session
-from muster.lab.sim.port import Got, Request
+from muster.lab.sim.port import Got, Poll, Request
 from muster.lab.sim.world import Surroundings, World
 from muster.service.auth.keys import load_key_ring
 from muster.service.auth.personas import Grant, Persona
@@ -151,11 +151,20 @@ class Witness:
         self._ports = ports
         self._at: dict[str, int] = {}
         self._came = asyncio.Event()
+        self.polling = self.flying = 0
+        """How many hosts ask what to do, and how many requests there are in all, at this moment."""
 
     @property
     def answered(self) -> int:
         """How many answers there were, whatever they said."""
         return self.counts.total() - self.counts[0]
+
+    async def quiet(self, hosts: int) -> None:
+        """Wait until so many hosts have nothing to do, and wait for it."""
+        answered = -1
+        while not (self.polling == self.flying == hosts and answered == self.answered):
+            answered = self.answered
+            await asyncio.sleep(1)
 
     async def after(self, answers: int, patience_s: float) -> None:
         """Wait for so many more answers, but not for ever."""
@@ -168,7 +177,13 @@ class Witness:
 
     async def send(self, host_id: str, request: Request) -> Got:
         at = self._at.setdefault(host_id, len(self._at))
-        got = await self._ports[at % len(self._ports)].send(host_id, request)
+        self.polling += isinstance(request, Poll)
+        self.flying += 1
+        try:
+            got = await self._ports[at % len(self._ports)].send(host_id, request)
+        finally:
+            self.polling -= isinstance(request, Poll)
+            self.flying -= 1
         if got.status == 0:
             self._at[host_id] = at + 1  # As one who shares the load would: another one may be there.
         self.counts[got.status] += 1
@@ -179,7 +194,12 @@ class Witness:
 
 @asynccontextmanager
 async def watched_hosts(
-    person: Person, infra_env_id: str, machines: list[Machine], *urls: str, pace: Pace = QUICK
+    person: Person,
+    infra_env_id: str,
+    machines: list[Machine],
+    *urls: str,
+    pace: Pace = QUICK,
+    wait_s: int = 5,
 ) -> AsyncIterator[tuple[Drive, Witness]]:
     """Modelled hosts that run until the body ends, spread over the services at some URLs."""
     targets = [
@@ -188,7 +208,7 @@ async def watched_hosts(
             infra_env_id=infra_env_id,
             token=person.agent_token(infra_env_id),
             insecure=True,
-            wait_s=5,
+            wait_s=wait_s,
         )
         for url in urls or (person.url,)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +22,7 @@ from tests.component.service.processes import (
     watched_hosts,
 )
 from tests.component.service.proofs import Onlooker, Proofs, installs_told, outcome
-from tests.component.service.whole import Person, Whole, machines, open_service, play
+from tests.component.service.whole import Person, Whole, come, machines, open_service, play
 from tests.postgres import Postgres
 
 HOSTS = 12
@@ -78,15 +78,6 @@ def test_hosts_of_several_replicas_become_one_cluster_though_one_is_killed(
         assert written == {host["id"]: {host["installation_disk_path"]} for host in done["hosts"]}
 
     play(scene, 300)
-
-
-async def come(is_so: Callable[[], bool | Awaitable[bool]]) -> None:
-    """Wait until something is so; what never comes ends by the patience of the test."""
-    while True:
-        found = is_so()
-        if found if isinstance(found, bool) else await found:
-            return
-        await asyncio.sleep(0.01)
 
 
 @asynccontextmanager

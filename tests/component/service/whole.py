@@ -174,6 +174,15 @@ def _load(parts: Path) -> Release:
     return load_release(store, choose_release(store, "", "amd64"))
 
 
+async def come(is_so: Callable[[], bool | Awaitable[bool]]) -> None:
+    """Wait until something is so; what never comes ends by the patience of the test."""
+    while True:
+        found = is_so()
+        if found if isinstance(found, bool) else await found:
+            return
+        await asyncio.sleep(0.01)
+
+
 def play(scene: Callable[[], Coroutine[Any, Any, None]], patience_s: float = 120.0) -> None:
     """Run a test's scene, which has to end."""
 
