@@ -54,6 +54,11 @@ class RoughStore(MemoryStore):
             super().commit(changes)
         raise UnavailableError("the store is away", hint="ask again")
 
+    def document(self, realm: str, subject: str, name: str) -> bytes | None:
+        if not self.is_calm and self._random.random() < self._share:
+            raise StoreError("the store cannot be read", hint="ask again")
+        return super().document(realm, subject, name)
+
     def load(self, realm: str | None = None) -> list[Realm]:
         if not self.is_calm and self._random.random() < self._share:
             raise StoreError("the store cannot be read", hint="ask again")

@@ -26,7 +26,10 @@ class Background(Protocol):
         """Do something without waiting for it."""
 
     async def compute(self, function: Callable[[], T]) -> T:
-        """Do what takes long, or waits for a disk, while others are answered."""
+        """Do what takes long while others are answered."""
+
+    async def fetch(self, function: Callable[[], T]) -> T:
+        """Do what waits for a disk or another machine while others are answered."""
 
     async def end(self) -> None:
         """Leave what was started."""
@@ -47,6 +50,9 @@ class LoopBackground:
         task.add_done_callback(self._tasks.discard)
 
     async def compute(self, function: Callable[[], T]) -> T:
+        return await asyncio.to_thread(function)
+
+    async def fetch(self, function: Callable[[], T]) -> T:
         return await asyncio.to_thread(function)
 
     async def end(self) -> None:

@@ -16,6 +16,7 @@ from muster.service.realm import Draft
 from muster.service.refusals import NotFound, StateConflict, Unavailable
 from muster.service.release_driver import ClusterOrder
 from muster.service.state import Cluster
+from muster.service.store.port import StoreError
 
 if TYPE_CHECKING:
     from muster.service.service import Service
@@ -102,6 +103,8 @@ class Preparer:
                 await service.around.background.compute(lambda: service.around.driver.prepare(order))
             )
             done = LastInstallationPreparation(status="success", reason="the cluster's files are made")
+        except StoreError as error:
+            raise Unavailable(error.message, hint=error.hint) from error
         except MusterError as error:
             reason = f"{error.message}; {error.hint}" if error.hint else error.message
             done = LastInstallationPreparation(status="failed", reason=reason)

@@ -155,7 +155,7 @@ class Service:
         self.requests: Counter[tuple[str, int]] = Counter()
         """How often each operation was answered with each status."""
         self._committer = committer
-        self.upkeep = Upkeep(engine, store, committer, self.now, self._taken_over)
+        self.upkeep = Upkeep(engine, store, committer, self.now, self._taken_over, around.background)
         self._clock = WatchedClock(around.clock, around.steady)
         self._writing: set[asyncio.Task[None]] = set()
         self._timers_changed = asyncio.Event()

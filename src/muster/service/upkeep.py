@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
+from muster.service.background import Background
 from muster.service.engine import Engine
 from muster.service.realm import Event, Realm
 from muster.service.state import kind_of
@@ -39,17 +40,18 @@ class Committing(Protocol):
 class Upkeep:
     """Brings realms up to what the store has; one at a time, and each only when it has to be."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it keeps together
         self,
         engine: Engine,
         store: Store,
         committer: Committing,
         clock: Callable[[], datetime],
         taken: Callable[[Change], None],
+        background: Background,
     ) -> None:
         """``taken`` is told what was taken over from others."""
         self._engine, self._store, self._committer = engine, store, committer
-        self._clock, self._taken = clock, taken
+        self._clock, self._taken, self._background = clock, taken, background
         self._busy: dict[str, asyncio.Lock] = {}
         self._queued: dict[str, int] = {}
         """How many are at a realm, or wait for their turn."""
@@ -114,7 +116,7 @@ class Upkeep:
 
     async def catch_up_all(self) -> bool:
         """Take over whatever others have done by now; whether there was anything."""
-        versions = await asyncio.to_thread(self._store.versions)
+        versions = await self._background.fetch(self._store.versions)
         known = {id: realm.version for id, realm in self._engine.realms.items()}
         behind = {id: version for id, version in versions.items() if version > known.get(id, 0)}
         for id, version in behind.items():
@@ -141,7 +143,7 @@ class Upkeep:
             await asyncio.wait({pending})
             return False
         version = realm.version
-        latest, news = await asyncio.to_thread(self._store.news, id, version)
+        latest, news = await self._background.fetch(lambda: self._store.news(id, version))
         if committer.is_stale(id) or committer.pending(id) is not None or realm.version != version:
             return False
         if self._engine.realms.get(id) is realm:
@@ -152,7 +154,7 @@ class Upkeep:
 
     async def _load(self, id: str) -> None:
         """All of it. What is decided meanwhile upon something that failed is never written."""
-        found = await asyncio.to_thread(lambda: list(self._store.load(id)))
+        found = await self._background.fetch(lambda: list(self._store.load(id)))
         realm = self._engine.realms.get(id)
         if realm is not None and not self._committer.is_stale(id):
             return  # Somebody made it meanwhile.

@@ -183,7 +183,7 @@ async def come(is_so: Callable[[], bool | Awaitable[bool]]) -> None:
         await asyncio.sleep(0.01)
 
 
-def play(scene: Callable[[], Coroutine[Any, Any, None]], patience_s: float = 120.0) -> None:
+def play(scene: Callable[[], Coroutine[Any, Any, None]], patience_s: float = 900.0) -> None:
     """Run a test's scene, which has to end."""
 
     async def within() -> None:

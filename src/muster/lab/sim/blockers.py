@@ -142,8 +142,9 @@ def _waited_for(run: Simulation, site: Site) -> Iterator[Blocker]:
     reasons = [
         each for each in why(cluster, hosts, now, texts()).reasons if (each.of, each.id) != ("host", "known")
     ]
-    urgent = [each for each in reasons if each.who in ("user", "network")]
-    for reason in urgent or reasons:  # Who only waits for others is not in the way.
+    urgent = [each for each in reasons if each.who in ("user", "network")] or reasons
+    exact = [each for each in urgent if each.of == "host" or each.id != cluster.status]
+    for reason in exact or urgent:  # Who only waits for others is not in the way.
         yield _of_reason(run, site, reason, hosts)
 
 

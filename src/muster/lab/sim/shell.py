@@ -112,6 +112,9 @@ class ClockBackground:
             await _Pause()
         return found
 
+    async def fetch(self, function: Callable[[], T]) -> T:
+        return function()
+
     async def end(self) -> None:
         """The process is gone, and with it what it had put off."""
         for appointment, work in self._open:

@@ -157,7 +157,7 @@ def _end(told: Told) -> str:
         return f"installed after {clock}"
     if told.outcome == "error":
         return f"failed after {clock}: {told.info}"
-    return f"not installed: it waits since {clock} and is {told.status}"
+    return f"not installed: after {clock} it is {told.status}, and waits for what is said above"
 
 
 # For scripts
