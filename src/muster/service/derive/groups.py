@@ -3,6 +3,9 @@
 
 A report changes as many edges as it brings news of, and only those are looked at. When all who see each other
 see the same, which is what a healthy network looks like, that is the answer; otherwise it is searched for.
+
+Hosts are asked about a few of their peers at a time. As long as nobody said that somebody does not answer, a
+set that was found stays and grows, so that hosts do not come and go with every report.
 """
 
 from __future__ import annotations
@@ -30,18 +33,26 @@ class Mesh:
         self.alike: dict[int, int] = {}
         """By set of hosts: who sees exactly these."""
         self.group = 0
+        self.members = 0
+        """All who reach somebody, as bits."""
         self._stale = False
+
+    def doubt(self) -> None:
+        """Somebody was asked who did not answer, perhaps."""
+        self._stale = True
 
     def report(self, number: int, reached: int) -> None:
         """A host reaches these, and no others."""
         before = self.reached.get(number, 0)
         if before == reached:
             return
+        mine = 1 << number
         if reached:
             self.reached[number] = reached
+            self.members |= mine
         else:
             del self.reached[number]
-        mine = 1 << number
+            self.members ^= mine
         changed = 0
         for other in numbers_in(before ^ reached):
             if other != number and self.reached.get(other, 0) & mine:
@@ -66,13 +77,39 @@ class Mesh:
             self.mutual[number] = seen
             self.alike[seen] = self.alike.get(seen, 0) | bit
 
-    def refresh(self) -> int:
-        """Find the largest mesh anew if it may be another; returns who joined or left it."""
+    def refresh(self, least: int = 0, asked: Mapping[int, int] | None = None) -> int:
+        """Find the largest mesh anew if it may be another; returns who joined or left it.
+
+        `asked` says whom each host was asked about; all, if it is not given.
+        """
         if not self._stale:
             return 0
         self._stale = False
-        before, self.group = self.group, self._largest()
+        before, kept = self.group, self.group & self.members
+        is_kept = asked is not None and kept.bit_count() >= max(least, 1) and self._is_well(asked)
+        self.group = (self._grown(kept) if is_kept else 0) or self._largest()
         return before ^ self.group
+
+    def _is_well(self, asked: Mapping[int, int]) -> bool:
+        """Whether all who are in the network answered everybody who asked them."""
+        members = self.members
+        return all(
+            not asked.get(number, 0) & members & ~reached & ~(1 << number)
+            for number, reached in self.reached.items()
+        )
+
+    def _grown(self, group: int) -> int:
+        """A mesh with those who see all of it by now; none if it is no mesh any more."""
+        around = [view for view in self.alike if view & group == group]
+        left = group
+        for view in around:
+            left &= ~self.alike[view]
+        if left:
+            return 0
+        for view in sorted(around, key=self._rank):
+            if view & group == group:
+                group |= self.alike[view]
+        return group
 
     def _largest(self) -> int:
         if not self.alike:
@@ -116,6 +153,8 @@ class Groups:
         self._told: dict[str, tuple[int, Mapping[str, str]]] = {}
         """What each host told last, with its number."""
         self._ids: dict[int, str] = {}
+        self._asked: dict[int, int] = {}
+        """Whom each host was asked about."""
         self._stale: set[str] = set()
 
     def take(self, host: Host) -> None:
@@ -124,20 +163,31 @@ class Groups:
         if number != host.number:
             self.forget(host.id)
             before = {}
-        if host.reached is before:
+        asked = read_bits(host.asked)
+        if host.reached is before and asked == self._asked.get(host.number, 0):
             return
         self._told[host.id] = (host.number, host.reached)
-        self._ids[host.number] = host.id
+        self._ids[host.number], self._asked[host.number] = host.id, asked
         for network in before.keys() | host.reached.keys():
             text = host.reached.get(network, "")
+            mesh = self.meshes.setdefault(network, Mesh())
+            mesh.doubt()
             if text != before.get(network, ""):
-                self.meshes.setdefault(network, Mesh()).report(host.number, read_bits(text))
-                self._stale.add(network)
+                mesh.report(host.number, read_bits(text))
+            self._stale.add(network)
+
+    def restore(self, hosts: Iterable[Host]) -> None:
+        """The groups that hosts were told of before."""
+        for host in hosts:
+            for network in host.groups:
+                if network in self.meshes:
+                    self.meshes[network].group |= 1 << host.number
 
     def forget(self, id: str) -> None:
         """A host is no more: it reaches nobody, and nobody needs to reach it."""
         number, before = self._told.pop(id, (-1, {}))
         self._ids.pop(number, None)
+        self._asked.pop(number, None)
         for network in before:
             self.meshes[network].report(number, 0)
             self._stale.add(network)
@@ -148,7 +198,7 @@ class Groups:
         for network in self._stale:
             mesh = self.meshes[network]
             before = mesh.group
-            changed |= mesh.refresh()
+            changed |= mesh.refresh(least, self._asked)
             if (before.bit_count() >= least) != (mesh.group.bit_count() >= least):
                 changed |= before | mesh.group
             if not mesh.reached:
@@ -182,6 +232,7 @@ def groups_of(realm: Realm) -> Groups:
     groups = realm.cache[_KEY] = Groups()
     for host in realm.hosts.values():
         groups.take(host)
+    groups.restore(realm.hosts.values())
     return groups
 
 

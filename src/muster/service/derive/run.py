@@ -80,7 +80,7 @@ def _keep_directory(draft: Draft, ids: Iterable[str]) -> None:
 def _derive_realm(draft: Draft, hosts: Fields, asked: Set[str], fits: Fits) -> None:
     if ids := _with(hosts, _NAMES):
         names.derive_twins(draft, ids)
-    if ids := _with(hosts, {"reached", "fencing_credentials"}):
+    if ids := _with(hosts, {"asked", "reached", "fencing_credentials"}):
         derive_groups(draft, ids)
     if ids := _with(hosts, {"peers"}):
         derive_collisions(draft, ids)

@@ -126,3 +126,27 @@ def test_what_is_kept_can_be_made_again() -> None:
 
 def test_a_realm_without_reports_has_no_groups() -> None:
     assert [host.groups for host in make_realm(2).hosts.values()] == [(), ()]
+
+
+def test_nobody_leaves_a_group_while_the_others_are_still_being_asked() -> None:
+    chance = random.Random(3)
+    realm = all_told(12)
+    pairs = [(one, other) for one in range(1, 13) for other in range(1, 13) if one != other]
+    chance.shuffle(pairs)
+    before: list[tuple[str, ...]] = [()] * 12
+    for number, peer in pairs:
+        told(realm, number, [peer])
+        now = [host.groups for host in realm.hosts.values()]
+        assert all(set(one) <= set(other) for one, other in zip(before, now, strict=True))
+        before = now
+    assert before == [(NET, "IPv4")] * 12
+
+
+def test_a_larger_group_counts_once_somebody_does_not_answer() -> None:
+    realm = all_told(8)
+    for side in ((1, 2, 3), (4, 5, 6, 7, 8)):
+        for number in side:
+            told(realm, number, [peer for peer in side if peer != number])
+    assert [bool(host.groups) for host in realm.hosts.values()] == [True] * 3 + [False] * 5
+    told(realm, 1, [4, 5, 6, 7, 8], l2=False, l3=False)
+    assert [bool(host.groups) for host in realm.hosts.values()] == [False] * 3 + [True] * 5
