@@ -228,7 +228,8 @@ async def watched_hosts(
 
 def _habits(pace: Pace) -> Settings:
     """A service is away for a second in any world; that is no reason to give up in one that goes quicker."""
-    return Settings(waits=pace.waits / pace.work, reply_tries=1000, report_tries=10_000)
+    waits = pace.waits / pace.work
+    return Settings(waits=waits, reply_tries=1000, report_tries=10_000, give_up_s=1e6)
 
 
 @asynccontextmanager

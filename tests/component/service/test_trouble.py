@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import ssl
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -13,10 +14,12 @@ from typing import Any
 
 import pytest
 
+from muster.lab.sim.over_http import Target, make_context
 from muster.service.replay import check_store
 from muster.service.store.sqlite import SqliteStore
 from tests.component.service.clocks import Clock
-from tests.component.service.processes import install, running, watched_hosts
+from tests.component.service.garbage import Garbage, stall
+from tests.component.service.processes import install, person, running, served, watched_hosts
 from tests.component.service.proofs import Onlooker, Proofs, installs_told, outcome
 from tests.component.service.whole import PULL_SECRET, Answer, Whole, machines, open_service, play
 from tests.postgres import Postgres, start_postgres
@@ -209,3 +212,38 @@ def test_the_time_without_a_service_counts_for_nobody(tmp_path: Path) -> None:
                 assert (await site.cluster(cluster["id"]))["status"] == "ready"
 
     play(scene)
+
+
+REQUESTS = 10_000
+GROWS_AT_MOST = 32 << 20
+
+
+def test_garbage_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def scene() -> None:
+        with served(tmp_path) as service:
+            async with person(tmp_path, service) as someone:
+                cluster = await someone.make_cluster()
+                context = make_context(Target(url="", infra_env_id="", insecure=True))
+                assert isinstance(context, ssl.SSLContext)
+                agent = someone.agent_token(cluster["infra_env_id"])
+                garbage = Garbage(service.port, context, agent, cluster["infra_env_id"], seed=1)
+                slow = await stall(service.port, context, 100)
+                sizes = []
+                while garbage.sent < REQUESTS:
+                    work = [garbage.well_formed(200) for _ in range(8)]
+                    work += [garbage.noise() for _ in range(300)]
+                    work += [garbage.broken() for _ in range(100)]
+                    await asyncio.gather(*work)
+                    assert (await someone.ask("GET", "/health")).status == 200
+                    sizes.append(service.resident_bytes)
+                for writer in slow:
+                    writer.transport.abort()
+                found = await someone.cluster(cluster["id"])
+                assert (found["status"], found["hosts"]) == ("pending-for-input", [])
+            assert service.end() == 0
+            service.said()
+        assert garbage.answers[400] > REQUESTS / 10
+        assert not {status for status in garbage.answers if status >= 500}
+        assert sizes[-1] - sizes[0] < GROWS_AT_MOST, sizes
+
+    play(scene, 300)
