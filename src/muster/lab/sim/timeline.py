@@ -14,7 +14,8 @@ from muster.service.store.port import Logged
 _STATUS: Final = re.compile(r"updated status from (\S+) to (\S+) \((.*)\)\Z", re.DOTALL)
 _LEFT_OUT: Final = frozenset({
     "host_validation_fixed", "cluster_validation_fixed", "infra_env_registered", "host_role_updated",
-    "cluster_validation_failed", "cluster_installation_completed", "image_status_updated", "cluster_registration_succeeded",
+    "cluster_validation_failed", "cluster_installation_completed", "image_status_updated",
+    "cluster_registration_succeeded",
 })  # fmt: skip
 """What says the same as something else, or only what is usual."""
 _TELLING: Final = frozenset({

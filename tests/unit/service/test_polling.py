@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a host is told when it asks, while other things go on."""
+
+from __future__ import annotations
+
+import pytest
+
+from muster.lab.sim.shell import finish
+from muster.lab.sim.simulation import Simulation
+from muster.model.wire.reports import StepReply
+from muster.service.polling import Poll, answer_poll
+from muster.service.refusals import Unavailable
+from muster.service.service import Service
+from muster.service.state import Host
+from tests.sites import Shape
+from tests.unit.lab.sim.sites import simulation_of
+
+POLL = Poll(0, enrolled=True, waits=True)
+
+
+@pytest.fixture
+def run() -> Simulation:
+    """A service and hosts of which one has registered."""
+    made = simulation_of(Shape())
+    made.service.register(made.loops[0].host.register_params())
+    return made
+
+
+def host_of(run: Simulation) -> tuple[Service, Host]:
+    return run.service.service, run.hosts[0]
+
+
+def test_an_answer_that_comes_while_the_next_steps_are_handed_out_is_not_forgotten(
+    run: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, host = host_of(run)
+    found = finish(answer_poll(service, host, POLL))
+    step = next(each for each in found.steps.instructions or () if each.step_type == "ntp-synchronizer")
+
+    async def settle(_: str) -> None:
+        reply = StepReply(step_type=step.step_type, step_id=step.step_id, output="{}")
+        service.note_answered(host.id, reply)
+
+    monkeypatch.setattr(service, "settle", settle)
+    finish(found.hand_out())
+    assert "ntp-synchronizer" not in service.sent[host.id].running
+    assert "inventory" in service.sent[host.id].running
+
+
+def test_what_was_not_handed_out_is_told_again(run: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
+    service, host = host_of(run)
+    found = finish(answer_poll(service, host, POLL))
+
+    async def settle(_: str) -> None:
+        raise Unavailable("the store is away", hint="ask again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(service, "settle", settle)
+        with pytest.raises(Unavailable):
+            finish(found.hand_out())
+    again = finish(answer_poll(service, host, POLL))
+    assert [each.step_type for each in again.steps.instructions or ()] == [
+        each.step_type for each in found.steps.instructions or ()
+    ]
+
+
+def test_who_waits_is_looked_at_when_something_comes_up_by_itself(run: Simulation) -> None:
+    service, host = host_of(run)
+    found = finish(answer_poll(service, host, POLL))
+    finish(found.hand_out())
+    held = finish(answer_poll(service, host, POLL))
+    assert not held.is_worth_it
+    assert 30 < held.seconds_to_look(600.0) <= 60
+    assert held.seconds_to_look(5.0) == 5.0
