@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from tests.component.service.whole import MACHINES, PULL_SECRET, SSH_KEY
 
 from muster.lab.sim.host import SimHost
