@@ -12,9 +12,11 @@ import msgspec
 
 from muster.errors import MusterError
 from muster.model.wire.files import Error, InfraError
+from muster.service.api.asking import make_check
 from muster.service.api.call import OPERATIONS, Answers, Call, LoginOperations, Reply
 from muster.service.api.router import Router
 from muster.service.api.table.route import Route
+from muster.service.api.table.shapes import SHAPES
 from muster.service.auth.credentials import Knock, pairs
 from muster.service.auth.guard import Guard
 from muster.service.auth.personas import Grant
@@ -47,7 +49,9 @@ class Api:
         self, service: Service, routes: Iterable[Route], guard: Guard, login: LoginOperations
     ) -> None:
         self._service, self._guard, self._login = service, guard, login
-        self._router = Router(route for route in routes if route.operation_id in OPERATIONS)
+        known = [route for route in routes if route.operation_id in OPERATIONS]
+        self._router = Router(known)
+        self._checks = {each.operation_id: make_check(SHAPES[each.operation_id]) for each in known}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -69,11 +73,14 @@ class Api:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
             grant = await self._admit(route, ids, scope)
+            query = _query(scope)
+            if (check := self._checks[route.operation_id]) is not None:
+                check(query, headers)
             body = await _read(receive) if method != "GET" else b""
             call = Call(
                 service=self._service,
                 ids=ids,
-                query=_query(scope),
+                query=query,
                 headers=headers,
                 body=body,
                 grant=grant,
@@ -112,8 +119,12 @@ class Api:
 
 
 def _query(scope: Scope) -> dict[str, str]:
+    """What is said several times is a list, as if it were written with commas."""
     raw: bytes = scope["query_string"]
-    return dict(pairs(raw))
+    found: dict[str, str] = {}
+    for name, value in pairs(raw):
+        found[name] = f"{found[name]},{value}" if name in found else value
+    return found
 
 
 def _request_id(scope: Scope) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from muster.service.api.asking import read_flag
 from muster.service.auth.personas import Grant, Scope
 from muster.service.refusals import BadRequest
 from muster.service.service import Service
@@ -46,8 +47,10 @@ class Call(msgspec.Struct, frozen=True):
 
     def decode(self, kind: type[T]) -> T:
         """The body as what it has to be."""
+        if not self.body:
+            raise BadRequest("the body is missing", hint="send JSON")
         try:
-            return decoder_of(kind).decode(self.body or b"{}")
+            return decoder_of(kind).decode(self.body)
         except msgspec.ValidationError as error:
             raise BadRequest(f"the body is not as it should be: {error}", hint="see /openapi.json") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -58,7 +61,7 @@ class Call(msgspec.Struct, frozen=True):
     def flag(self, name: str) -> bool | None:
         """A yes or no of the query."""
         text = self.query.get(name) or self.headers.get(name)
-        return None if text is None else text.lower() in ("true", "1", "yes", "t")
+        return None if text is None else read_flag(text)
 
     def number(self, name: str, default: int) -> int:
         """A number of the query."""

@@ -192,6 +192,8 @@ def _responses(route: Route, shape: Shape, schemas: _Schemas) -> dict[str, Any]:
     errors = {"400": "BadRequest"} if shape.parameters or shape.body is not None or "{" in route.path else {}
     if Persona.ANYONE not in route.who:
         errors.update({"401": "Unauthorized", "403": "Forbidden"})
+    elif shape.body is not None:
+        errors["401"] = "Unauthorized"
     if "{" in route.path:
         errors["404"] = "NotFound"
     if route.method != "GET":

@@ -36,6 +36,8 @@ def register_infra_env(
     draft: Draft, id: str, params: InfraEnvCreateParams, cluster: Cluster | None, seal: Seal
 ) -> InfraEnv:
     """A new infra-env, of a cluster or of none."""
+    if not params.name.strip():
+        raise checks.refuse("name", "it is empty", "give it a name to know it by")
     values = _read(params, id, seal)
     if cluster is not None:
         values.setdefault("openshift_version", cluster.openshift_version)

@@ -85,6 +85,8 @@ def reclaim(start: Draft, pool: Draft, host: Host) -> Host:
 
 
 def _give_back(start: Draft, pool: Draft, host: Host, trigger: Trigger) -> Host:
+    if start.is_pool:
+        raise StateConflict(f"host {name_of(host)} is in no cluster", hint="bind it to one first")
     message = f"Host {name_of(host)}: unbound from cluster {start.cluster.name}"
     moved = _leave(start, host, trigger, "given back")
     nobodys = msgspec.structs.replace(moved, cluster_id=None, **_NOBODYS)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schemathesis calls every operation with what its document allows, and with what it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import Case, GenerationMode, Response
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi import checks
+
+from muster.service.api.openapi import build_openapi
+from muster.service.api.table import ROUTES
+from muster.service.api.table.route import Route
+from muster.service.api.table.shapes import SHAPES
+from muster.service.edge.tls import AUTHORITY
+from tests.component.service.test_personas import HOSTS, UNHURRIED, Place, furnish
+from tests.component.service.whole import Whole, open_service
+
+DOCUMENT: Final = build_openapi(ROUTES, "1.2.3")
+SCHEMA: Final = schemathesis.openapi.from_dict(DOCUMENT)
+SCHEMA.config.generation.update(with_security_parameters=False)
+OPERATIONS: Final = {
+    each.ok().definition.raw["operationId"]: each.ok()
+    for each in SCHEMA.get_all_operations()
+    if isinstance(each, Ok)
+}
+ENDLESS: Final = {"v2Stream": "it never ends; it has tests of its own"}
+CALLED: Final = [each for each in ROUTES if each.operation_id not in ENDLESS]
+POSITIVE, NEGATIVE = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
+TOO_MUCH: Final = (413, 414, 431)
+"""Refused as well, though not for what is said."""
+KEPT: Final = frozenset({"v2DeregisterCluster", "DeregisterInfraEnv", "v2DeregisterHost"})
+"""What would end what the others are called about is called about nothing."""
+EXAMPLES: Final = 8
+CHECKS: Final = [
+    not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+]
+
+
+@dataclass
+class Serving:
+    """A service in a thread of its own, and one who asks it."""
+
+    url: str = ""
+    place: Place = field(default_factory=lambda: Place("", "", ""))
+    session: requests.Session = field(default_factory=requests.Session)
+    authority: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """One service for all operations."""
+    folder, found = tmp_path_factory.mktemp("contract"), Serving()
+    ready, loops, end = threading.Event(), [], asyncio.Event()
+
+    async def serve() -> None:
+        async with open_service(folder, limits=UNHURRIED) as site:
+            await _furnish(site, found, folder)
+            loops.append(asyncio.get_running_loop())
+            ready.set()
+            await end.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(60)
+    yield found
+    found.session.close()
+    loops[0].call_soon_threadsafe(end.set)
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+async def _furnish(site: Whole, found: Serving, folder: Path) -> None:
+    found.url, found.place = site.running.url, await furnish(site, "alpha", HOSTS[0])
+    found.session.trust_env = False
+    found.authority = str(folder / "data/keys" / AUTHORITY)
+    found.headers["Authorization"] = f"Bearer {site.token}"
+    found.headers["X-Secret-Key"] = site.agent_token(found.place.infra_env_id)
+
+
+@pytest.mark.parametrize("mode", [POSITIVE, NEGATIVE], ids=lambda mode: mode.value)
+@pytest.mark.parametrize("route", CALLED, ids=lambda each: each.operation_id)
+def test_an_operation_keeps_to_its_document(serving: Serving, route: Route, mode: GenerationMode) -> None:
+    made = _strategies(route, mode, serving.place)
+    if not made:
+        assert mode is NEGATIVE  # Nothing that can be said is wrong.
+        return
+    statuses: list[int] = []
+
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=st.one_of(made))
+    def call(case: Case[Any]) -> None:
+        response = _call(serving, route, case)
+        statuses.append(response.status_code)
+        case.validate_response(response, checks=CHECKS)
+        if mode is NEGATIVE and response.status_code not in TOO_MUCH and "" not in _said(case):
+            case.validate_response(response, checks=[checks.negative_data_rejection])
+        if 200 <= response.status_code < 300:
+            assert response.status_code in {route.ok_status, *SHAPES[route.operation_id].statuses}
+
+    call()
+    assert statuses
+
+
+def _strategies(route: Route, mode: GenerationMode, place: Place) -> list[st.SearchStrategy[Case[Any]]]:
+    """Calls about anything, and calls about what is there."""
+    operation, shape = OPERATIONS[route.operation_id], SHAPES[route.operation_id]
+    names = [name for name in vars(place) if f"{{{name}}}" in route.path]
+    has_more = shape.body is not None or bool(shape.parameters)
+    made = []
+    if mode is POSITIVE or has_more or names:
+        made.append(operation.as_strategy(generation_mode=mode))
+    if names and (mode is POSITIVE or has_more) and route.operation_id not in KEPT:
+        known = {name: getattr(place, name) for name in names}
+        made.append(operation.as_strategy(generation_mode=mode, path_parameters=known))
+    return made
+
+
+def _said(case: Case[Any]) -> list[object]:
+    """What stands in query and headers; a parameter with nothing behind it is as good as none."""
+    values = [*(case.query or {}).values(), *(case.headers or {}).values()]
+    return [value or "" if isinstance(value, list) else value for value in values]
+
+
+def _call(serving: Serving, route: Route, case: Case[Any]) -> Response:
+    headers = dict(serving.headers)
+    if route.operation_id == "v2Logout":
+        headers.clear()  # Nobody in particular: the others stay logged in.
+    return case.call(base_url=serving.url, session=serving.session, headers=headers, verify=serving.authority)
