@@ -252,9 +252,9 @@ class Engine:
         """The clock was put forward or back: what was so long ago or ahead still is."""
         self.heard = {id: moment + delta for id, moment in self.heard.items()}
         self._watches = {id: moment + delta for id, moment in self._watches.items()}
-        watches: list[tuple[datetime, Kind, str]] = [(at, "host", id) for id, at in self._watches.items()]
-        deadlines = [(at, kind, id) for (kind, id), at in self._deadlines.items()]
-        self._timers = [*watches, *deadlines]
+        self._deadlines = {key: moment + delta for key, moment in self._deadlines.items()}
+        self._timers = [(at, kind, id) for (kind, id), at in self._deadlines.items()]
+        self._timers += [(at, "host", id) for id, at in self._watches.items()]
         heapq.heapify(self._timers)
 
     def patience(self, host: Host) -> timedelta:

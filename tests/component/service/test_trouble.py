@@ -215,7 +215,8 @@ def test_the_time_without_a_service_counts_for_nobody(tmp_path: Path) -> None:
 
 
 REQUESTS = 10_000
-GROWS_AT_MOST = 32 << 20
+GROWS_AT_MOST = 16 << 20
+"""In the second half of them: what so many at once take is taken once. Their bodies are much more."""
 
 
 def test_garbage_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -230,9 +231,9 @@ def test_garbage_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
                 slow = await stall(service.port, context, 100)
                 sizes = []
                 while garbage.sent < REQUESTS:
-                    work = [garbage.well_formed(200) for _ in range(8)]
-                    work += [garbage.noise() for _ in range(300)]
-                    work += [garbage.broken() for _ in range(100)]
+                    work = [garbage.well_formed(100) for _ in range(8)]
+                    work += [garbage.noise() for _ in range(150)]
+                    work += [garbage.broken() for _ in range(50)]
                     await asyncio.gather(*work)
                     assert (await someone.ask("GET", "/health")).status == 200
                     sizes.append(service.resident_bytes)
@@ -244,6 +245,6 @@ def test_garbage_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
             service.said()
         assert garbage.answers[400] > REQUESTS / 10
         assert not {status for status in garbage.answers if status >= 500}
-        assert sizes[-1] - sizes[0] < GROWS_AT_MOST, sizes
+        assert sizes[-1] - sizes[len(sizes) // 2] < GROWS_AT_MOST, sizes
 
     play(scene, 300)

@@ -131,3 +131,68 @@ def test_a_deadline_is_one_timer_however_often_the_row_is_written() -> None:
         engine.change(realm, partial(wait, waiting, number), NOW)
     assert engine.due(NOW + timedelta(minutes=1)) == [(realm, "cluster", CLUSTER)]
     assert engine.next_due() is None
+
+
+def test_a_realm_that_is_loaded_again_keeps_when_its_hosts_were_heard() -> None:
+    """Who conflicts with others all the time still notices a host that is lost, and collects no timers."""
+    engine = engine_with(2)
+    engine.hear(host_id(1), NOW + SILENCE / 2)
+    fresh = make_realm(2)
+    fresh.hosts[host_id(3)] = make_host(3)
+    del fresh.hosts[host_id(2)]
+    for number in range(5):
+        engine.load([fresh], NOW + SILENCE / 2 + timedelta(seconds=number))
+    assert engine.realms[CLUSTER] is fresh
+    assert engine.heard == {host_id(1): NOW + SILENCE / 2, host_id(3): NOW + SILENCE / 2}
+    with pytest.raises(NotFound):
+        engine.host(host_id(2))
+    looked_at = [id for _, _, id in engine.due(NOW + SILENCE * 2)]
+    assert sorted(looked_at) == [host_id(1), host_id(3)]
+
+
+def test_nobody_is_heard_whom_nobody_knows() -> None:
+    engine = engine_with(1)
+    engine.hear("stranger", NOW)
+    assert list(engine.heard) == [host_id(1)]
+
+
+def test_what_others_decided_is_folded_in() -> None:
+    ours, theirs = engine_with(2), engine_with(2)
+    waiting = Waiting(kind="x", since=NOW, until=NOW + timedelta(minutes=1))
+
+    def decide(draft: Draft) -> None:
+        draft.change(draft.cluster, waiting=waiting, tags="theirs")
+        draft.remove(draft.hosts[host_id(2)])
+        draft.add(make_host(3))
+
+    change, _ = theirs.change(theirs.realms[CLUSTER], decide, NOW)
+    assert change is not None
+    realm = ours.realms[CLUSTER]
+    realm.cache["old"] = True
+    ours.follow(realm, change.version, change.events, NOW)
+    assert (realm.version, realm.cache) == (1, {})
+    assert list(realm.subjects()) == list(theirs.realms[CLUSTER].subjects())
+    assert sorted(ours.heard) == [host_id(1), host_id(3)]
+    assert ours.due(NOW + timedelta(minutes=1)) == [(realm, "cluster", CLUSTER)]
+
+
+def test_all_timers_go_along_with_the_clock() -> None:
+    for jump in (timedelta(days=365), timedelta(days=-365)):
+        engine = engine_with(1)
+        engine.wait("cluster", CLUSTER, NOW + timedelta(minutes=1))
+        engine.shift(jump)
+        now = NOW + jump
+        assert not engine.is_silent(engine.host(host_id(1)), now)
+        assert engine.due(now) == []
+        assert [kind for _, kind, _ in engine.due(now + timedelta(minutes=1))] == ["cluster"]
+        assert [kind for _, kind, _ in engine.due(now + SILENCE)] == ["host"]
+
+
+def test_a_realm_that_nothing_came_into_is_dropped() -> None:
+    engine = engine_with(0)
+    engine.create("new")
+    engine.drop_empty("new")
+    engine.drop_empty("never")
+    engine.change(engine.realms[CLUSTER], tag, NOW)
+    engine.drop_empty(CLUSTER)
+    assert sorted(engine.realms) == sorted([CLUSTER, INFRA_ENV])
