@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from typing import Final
 
@@ -96,8 +97,26 @@ class Cluster:
 
     def pod_subnets(self, host: Member) -> tuple[Network, ...]:
         """The part of each network of pods that a host's own pods get their addresses from."""
-        number = self.members.index(host)
-        return tuple(_subnet(network, number) for network in self.pods)
+        return self._subnets[host.name]
+
+    @cached_property
+    def _subnets(self) -> dict[str, tuple[Network, ...]]:
+        """By host. Every host is told of those of all others, so they are found once."""
+        return {
+            member.name: tuple(_subnet(network, number) for network in self.pods)
+            for number, member in enumerate(self.members)
+        }
+
+    @cached_property
+    def routes(self) -> tuple[tuple[str, str], ...]:
+        """The name of each host, and lines for `ip -batch` that lead to its pods."""
+        return tuple((member.name, self._route_to(member)) for member in self.members)
+
+    def _route_to(self, member: Member) -> str:
+        return "".join(
+            f"-{subnet.version} route replace {subnet} via {address}\n"
+            for address, subnet in zip(member.addresses, self.pod_subnets(member), strict=True)
+        )
 
 
 def url_host(address: IP) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any, Final
 
 from muster.model.ignition import PROGRAM, PUBLIC, Config, File
@@ -40,7 +39,7 @@ def network(cluster: Cluster, host: Member) -> Config:
         "/etc/modules-load.d/kubernetes.conf": _MODULES,
         "/etc/sysctl.d/80-kubernetes.conf": _SYSCTL,
         f"{_HOME}/addresses": "".join(f"{address}\n" for address in host.addresses),
-        f"{_HOME}/routes": "".join(f"{route}\n" for route in _routes(cluster, host)),
+        f"{_HOME}/routes": "".join(lines for name, lines in cluster.routes if name != host.name),
         f"{_HOME}/masquerade.nft": render_masquerade(cluster),
     }
     program = File(
@@ -67,15 +66,6 @@ def render_conflist(cluster: Cluster, host: Member) -> str:
     ports = {"type": "portmap", "capabilities": {"portMappings": True}}
     body = {"cniVersion": "1.0.0", "name": "pods", "plugins": [bridge, ports]}
     return json.dumps(body, indent=2) + "\n"
-
-
-def _routes(cluster: Cluster, host: Member) -> Iterator[str]:
-    """Lines for `ip -batch`."""
-    for member in cluster.members:
-        if member == host:
-            continue
-        for address, subnet in zip(member.addresses, cluster.pod_subnets(member), strict=True):
-            yield f"-{subnet.version} route replace {subnet} via {address}"
 
 
 def render_masquerade(cluster: Cluster) -> str:

@@ -122,5 +122,5 @@ def _kube_proxy(cluster: Cluster, host: Member, tuning: Tuning) -> dict[str, Any
 
 
 def _yaml(body: Mapping[str, Any]) -> bytes:
-    text: str = yaml.safe_dump(dict(body), sort_keys=False)
+    text: str = yaml.dump(dict(body), Dumper=yaml.CSafeDumper, sort_keys=False)
     return text.encode()
