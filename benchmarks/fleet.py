@@ -28,6 +28,7 @@ from muster.lab.sim.machines import Machine, load_machine, make_many
 from muster.lab.sim.world import Surroundings, World
 from muster.model.wire.reports import StepReply
 from muster.model.wire.steps import ConnectivityCheckHost, ConnectivityCheckNic, Steps
+from muster.service.api.agents import TOKEN_HEADER
 from serving import API, Line, Request, Server, client_context, open_line
 
 KIND = "fc-multipath"
@@ -42,7 +43,7 @@ class Agent:
 
     def __init__(self, fleet: Fleet, machine: Machine) -> None:
         self.host = SimHost(machine, fleet.world, Random(machine.name))
-        self.token = fleet.server.agent_token(fleet.infra_env_id, self.host.id)
+        self.token = ""
         self.path = f"{fleet.path}/{self.host.id}"
         self._fleet = fleet
         self._line: Line | None = None
@@ -65,6 +66,9 @@ class Agent:
         await self.send(
             Request("POST", self._fleet.path, self._fleet.token, _encode(self.host.register_params()))
         )
+        assert self._line is not None
+        _, _, rest = self._line.head.partition(TOKEN_HEADER.encode() + b": ")
+        self.token = rest.partition(b"\r\n")[0].decode()
 
     def poll(self, wait_s: int = 0) -> Request:
         headers = f"Prefer: wait={wait_s}\r\n" if wait_s else ""
@@ -170,12 +174,17 @@ class Person:
     """One who is logged in."""
 
     def __init__(self, server: Server, line: Line) -> None:
-        self._line, self._token = line, server.user_token()
+        self._server, self._line, self._token = server, line, server.user_token()
 
     async def ask(self, method: str, path: str, body: Any = None) -> Any:
         data = b"" if body is None else json.dumps(body).encode()
         headers = f"Authorization: Bearer {self._token}\r\n"
-        status, answer = await self._line.send(Request(method, API + path, "", data, headers).render())
+        request = Request(method, API + path, "", data, headers).render()
+        try:
+            status, answer = await self._line.send(request)
+        except asyncio.IncompleteReadError:  # Nothing was asked for so long that the connection was closed.
+            self._line = await open_line(self._server.port, client_context())
+            status, answer = await self._line.send(request)
         if not 200 <= status < 300:
             raise SystemExit(f"{method} {path} was answered with {status}: {answer[:300]!r}")
         return json.loads(answer) if answer else None

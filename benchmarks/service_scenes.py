@@ -93,7 +93,11 @@ async def install(fleet: Fleet, person: Person, count: int) -> None:
     watch = Watch(fleet.server)
     asked = asyncio.ensure_future(person.ask("POST", f"/clusters/{fleet.cluster_id}/actions/install"))
 
+    cpu = list[float]()
+
     async def are_told() -> bool:
+        if fleet.installing and not cpu:
+            cpu.append(watch.cpu_s)
         return len(fleet.installing) == count
 
     await fleet.live(are_told)
@@ -106,6 +110,7 @@ async def install(fleet: Fleet, person: Person, count: int) -> None:
         goal,
         INSTALL_TO_BEAT_S.get(count, ""),
     )
+    tell("  of it CPU", f"{cpu[0]:.2f} s")
     checked = max(fleet.answered_at.get(name, 0.0) for name in LAST_CHECKS)
     tell("  of it after the last check was answered", f"{max(0.0, first - checked):.3f} s", "0.2 s")
     tell("install to the last install step", f"{last - watch.began:.2f} s")

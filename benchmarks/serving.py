@@ -79,8 +79,8 @@ class Server:
     def user_token(self) -> str:
         return self.token(Grant(Persona.USER, Scope(), time.time() + 86400))
 
-    def agent_token(self, infra_env_id: str, host_id: str | None = None) -> str:
-        return self.token(Grant(Persona.AGENT, Scope(infra_env_id, None, host_id), time.time() + 86400))
+    def agent_token(self, infra_env_id: str) -> str:
+        return self.token(Grant(Persona.AGENT, Scope(infra_env_id), time.time() + 86400))
 
 
 @contextlib.contextmanager
@@ -148,13 +148,15 @@ class Line:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
+        self.head = b""
+        """Of the last answer."""
 
     async def send(self, request: bytes) -> tuple[int, bytes]:
         """Send a request; status and body of the answer."""
         self._writer.write(request)
-        head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
-        status = int(head[9:12])
-        _, _, rest = head.partition(b"content-length:")
+        self.head = await self._reader.readuntil(b"\r\n\r\n")
+        status = int(self.head[9:12])
+        _, _, rest = self.head.partition(b"content-length:")
         size = int(rest.partition(b"\r")[0]) if rest else 0
         return status, await self._reader.readexactly(size) if size else b""
 
