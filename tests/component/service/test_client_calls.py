@@ -417,7 +417,7 @@ async def _broken_off(site: Whole, called: set[str]) -> None:
     made = await site.make_cluster(
         name="beta", api_vips=[{"ip": "192.0.2.210"}], ingress_vips=[{"ip": "192.0.2.211"}]
     )
-    async with opened(site) as call, site.hosts(made["infra_env_id"], machines(3)):
+    async with opened(site) as call, site.hosts(made["infra_env_id"], machines(8)[5:]):
         await site.until(made["id"], lambda each: each["status"] == "ready")
         await call("v2_install_cluster", made["id"])
         await site.until(made["id"], lambda each: each["status"] == "installing")
