@@ -289,12 +289,15 @@ class Service:
             self._calling = self.around.background.later(_GATHER_S, self._call)
 
     def _concerned(self, change: Change) -> set[str]:
-        """The hosts that may have something new to do: all of a realm when a host is new in it."""
-        hosts = {event.id for event in change.events if event.kind == "host" and event.values}
+        """The hosts that may have something new to do: all of a realm when a host is new in it.
+
+        Those that were deleted are called too: they hear that they are not known any more.
+        """
+        hosts = {event.id for event in change.events if event.kind == "host" and (event.values or event.gone)}
         for event in change.events:
             if event.kind == "cluster" or "networks" in event.values or event.born:
                 realm = self.engine.realms.get(change.realm)
-                return set(realm.hosts) if realm is not None else hosts
+                return hosts | realm.hosts.keys() if realm is not None else hosts
         return hosts
 
     def _call(self) -> None:

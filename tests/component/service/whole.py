@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -42,7 +42,8 @@ class Answer:
     """What the service said."""
 
     status: int
-    headers: dict[str, str]
+    headers: Mapping[str, str]
+    """By names in any case."""
     body: bytes
 
     @property
@@ -68,7 +69,7 @@ class Person:
         data = None if body is None else json.dumps(body)
         url = self.url + (path if path.startswith(_WHOLE) else API + path)
         async with self.session.request(method, url, data=data, headers=named) as got:
-            return Answer(got.status, dict(got.headers), await got.read())
+            return Answer(got.status, got.headers.copy(), await got.read())
 
     async def make_cluster(self, **values: Any) -> dict[str, Any]:
         """A cluster, and an infra-env of it."""
