@@ -9,6 +9,7 @@ from typing import Final
 
 NOTABLE: Final = timedelta(seconds=60)
 """Less is not worth a word: clocks are set right a little all the time."""
+_NOTABLE_S: Final = NOTABLE.total_seconds()
 
 
 class WatchedClock:
@@ -26,6 +27,6 @@ class WatchedClock:
         """The time; and by how much the clock was set since the last look, if it was."""
         now = self._clock()
         difference = self._difference(now)
-        jump = timedelta(seconds=difference - self._began)
+        moved_s = difference - self._began
         self._began = difference
-        return now, jump if abs(jump) >= NOTABLE else None
+        return now, timedelta(seconds=moved_s) if abs(moved_s) >= _NOTABLE_S else None

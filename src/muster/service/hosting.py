@@ -68,6 +68,7 @@ from muster.service.store.port import Store
 
 _MEDIA: Final = ("/byid/", "/bytoken/", "/byapikey/", "/images/", "/boot-artifacts/")
 _PATIENCE_S: Final = 60.0
+_POOL_BYTES: Final = 1024
 _DRAIN_S: Final = 10.0
 _LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 """What people call it who are on the same machine."""
@@ -144,7 +145,7 @@ class Running:
         around = Surroundings(
             clock=clock,
             steady=time.monotonic,
-            chance=os.urandom,
+            chance=_pooled(os.urandom),
             vault=vault,
             driver=KubernetesDriver(find_release, os.urandom, clock),
             media=media,
@@ -227,6 +228,20 @@ def _serve_media(desk: Desk, listening: socket.socket) -> AbstractAsyncContextMa
     from muster.serving.server import Place
 
     return serve_media(desk, Place(listening, _PATIENCE_S))
+
+
+def _pooled(chance: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    """The same chance, fetched in larger pieces: each is a system call, and every step is named by it."""
+    pool = b""
+
+    def take(count: int) -> bytes:
+        nonlocal pool
+        if count > len(pool):
+            pool = chance(max(_POOL_BYTES, count))
+        taken, pool = pool[:count], pool[count:]
+        return taken
+
+    return take
 
 
 def _request_names(chance: Callable[[int], bytes]) -> Callable[[], str]:

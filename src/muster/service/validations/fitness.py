@@ -6,7 +6,7 @@ is_fit("min_hardware", host.verdicts, ignored=cluster.ignored_host_validations)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from functools import cache
 from typing import Final, Literal, TypeAlias
 
@@ -80,31 +80,34 @@ def cluster_members(group: ClusterGroup, *, vips: bool = True) -> frozenset[str]
     return _members("cluster", name, operators.version())
 
 
-def is_fit(group: HostGroup, verdicts: Iterable[Verdict], ignored: Collection[str] = ()) -> bool:
+def is_fit(group: HostGroup, verdicts: Collection[Verdict], ignored: Collection[str] = ()) -> bool:
     """Whether a host passes a group. What is not known passes as little as what is wrong."""
     return not blocking(members(group), verdicts, ignored, "host")
 
 
 def is_cluster_fit(
-    group: ClusterGroup, verdicts: Iterable[Verdict], ignored: Collection[str] = (), *, vips: bool = True
+    group: ClusterGroup, verdicts: Collection[Verdict], ignored: Collection[str] = (), *, vips: bool = True
 ) -> bool:
     """Whether a cluster passes a group."""
     return not blocking(cluster_members(group, vips=vips), verdicts, ignored, "cluster")
 
 
 def blocking(
-    ids: Collection[str], verdicts: Iterable[Verdict], ignored: Collection[str] = (), of: Of = "host"
+    ids: Collection[str], verdicts: Collection[Verdict], ignored: Collection[str] = (), of: Of = "host"
 ) -> tuple[Verdict, ...]:
     """Those of the validations that stand in the way, with what they say."""
     known = HOST if of == "host" else CLUSTER
-    heard = {verdict.id: verdict for verdict in verdicts if verdict.id in ids}
     found = [
         verdict
-        for id, verdict in heard.items()
-        if verdict.status not in PASSING and not _is_ignored(id, ignored, ignorable=known[id].ignorable)
+        for verdict in verdicts
+        if verdict.status not in PASSING
+        and verdict.id in ids
+        and not _is_ignored(verdict.id, ignored, ignorable=known[verdict.id].ignorable)
     ]
-    silent = [Verdict(id=id, status="pending", message="not judged yet") for id in ids if id not in heard]
-    return (*found, *sorted(silent, key=lambda verdict: verdict.id))
+    if len(verdicts) == len(known):
+        return tuple(found)
+    silent = sorted(set(ids) - {verdict.id for verdict in verdicts})
+    return (*found, *(Verdict(id=id, status="pending", message="not judged yet") for id in silent))
 
 
 def _is_ignored(id: str, ignored: Collection[str], *, ignorable: bool) -> bool:
