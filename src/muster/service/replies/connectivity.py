@@ -7,9 +7,12 @@ so only slow ones are kept, and those in steps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import Final
+
+import msgspec
 
 from muster.model.wire.reports import (
     ConnectivityRemoteHost,
@@ -25,6 +28,9 @@ from muster.service.replies.reading import read_output
 from muster.service.state import Host, Peer
 
 SLOW_MS: Final = 100
+_QUICK: Final = re.compile(r'"average_rtt_ms":\s*\d\d?(?:\.\d*)?(?=\s*[,}])')
+"""Times that are no news, whatever they are."""
+_KEY: Final = "connectivity"
 _RTT_STEP_MS: Final = 50
 _MAX_SENTENCES: Final = 8
 _MAX_PEERS: Final = 32
@@ -32,8 +38,39 @@ _MAX_PEERS: Final = 32
 DOCUMENT: Final = "connectivity"
 
 
+class Said(msgspec.Struct, frozen=True):
+    """A report that was taken, and what it was taken with: the same again says nothing new."""
+
+    digest: int
+    directory: int
+    asked: str
+    reached: Mapping[str, str]
+    peers: Mapping[str, Peer]
+
+    def is_said(self, other: Said) -> bool:
+        """Whether the other says the same, of the same."""
+        return (
+            self.digest == other.digest
+            and self.directory == other.directory
+            and self.asked == other.asked
+            and self.reached is other.reached
+            and self.peers is other.peers
+        )
+
+
 def take_connectivity(draft: Draft, host: Host, output: str) -> None:
     """Whom a host reaches, as far as it was asked."""
+    memory: dict[str, Said] = draft.realm.cache.setdefault(_KEY, {})
+    digest, version = hash(_QUICK.sub("", output)), directory_of(draft.realm).version
+    before = memory.get(host.id)
+    if before is not None and before.is_said(Said(digest, version, host.asked, host.reached, host.peers)):
+        return
+    _take(draft, host, output)
+    after = draft.hosts[host.id]
+    memory[host.id] = Said(digest, version, after.asked, after.reached, after.peers)
+
+
+def _take(draft: Draft, host: Host, output: str) -> None:
     report = read_output("connectivity-check", output, ConnectivityReport)
     directory = directory_of(draft.realm)
     own = directory.entries.get(host.id) or make_entry(host)

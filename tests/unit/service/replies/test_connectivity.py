@@ -56,6 +56,24 @@ def test_noise_is_no_news() -> None:
     assert draft.documents == {}
 
 
+def test_a_slow_answer_among_quick_ones_is_news() -> None:
+    realm = all_told(3)
+    told(realm, remote(2, rtt=0.2), remote(3, rtt=99.0))
+    for rtt in (100.5, 250.0):
+        told(realm, remote(2, rtt=0.3), remote(3, rtt=rtt))
+        assert me(realm).peers[host_id(3)].rtt_ms > 100
+        told(realm, remote(2, rtt=0.3), remote(3, rtt=9.0))
+        assert me(realm).peers == {}
+
+
+def test_what_was_said_counts_again_when_the_peer_is_another() -> None:
+    realm = all_told(3)
+    told(realm, remote(2), remote(3))
+    tell_inventory(realm, 3, interfaces=(Interface(name="eth0", ipv4_addresses=("198.18.9.9/16",)),))
+    assert told(realm, remote(2), remote(3)).events
+    assert me(realm).reached == {NET: "4", "IPv4": "4"}
+
+
 def test_silence_is_said_in_words() -> None:
     realm = all_told(2)
     told(realm, remote(2, l2=False, l3=False))
