@@ -69,6 +69,8 @@ bench: setup-dev ## Measure against named baselines
 	$(PYTHON) benchmarks/config_images.py
 	$(PYTHON) benchmarks/content_store.py
 	$(PYTHON) benchmarks/registry.py
+	$(PYTHON) benchmarks/service.py --hosts 10,100,200,1000
+	$(PYTHON) benchmarks/service_scenes.py
 
 .PHONY: setup-dev
 setup-dev:

@@ -39,6 +39,9 @@ TO_BEAT_MS |= {"connectivity, the same": 5.9, "connectivity, changed": 5.9}
 """CPU of the service in Go and of its database."""
 AT_ONCE = 16
 BARE = "bare endpoint"
+NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+SHARES = {"SQLite": 0.5, "PostgreSQL": 1.0}
+"""Of what is to be beaten."""
 
 
 class Questions:
@@ -157,18 +160,26 @@ def tell(title: str, found: Figures, *, share: float) -> None:
 
 
 @contextlib.contextmanager
-def databases(wanted: str) -> Iterator[dict[str, tuple[str, int]]]:
-    """The URL and the process of each database that is measured."""
-    found = {"SQLite": ("", 0)} if wanted in ("sqlite", "both") else {}
-    with contextlib.ExitStack() as stack:
-        if wanted in ("postgresql", "both"):
-            server = stack.enter_context(start_postgres())
-            with server.ask("postgres") as connection:
-                connection.execute("ALTER SYSTEM SET fsync = on")
-                connection.execute("SELECT pg_reload_conf()")
-            pid = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
-            found["PostgreSQL"] = (server.url(server.create()), pid)
-        yield found
+def database(name: str) -> Iterator[tuple[str, int]]:
+    """The URL and the process of a new database; SQLite has neither."""
+    if name == "SQLite":
+        yield "", 0
+        return
+    with start_postgres() as server:
+        with server.ask("postgres") as connection:
+            connection.execute("ALTER SYSTEM SET fsync = on")
+            connection.execute("SELECT pg_reload_conf()")
+        pid = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
+        yield server.url(server.create()), pid
+
+
+def measure_service(name: str, count: int) -> Figures:
+    """All figures of a service that knows nothing else."""
+    with tempfile.TemporaryDirectory() as folder, database(name) as (url, pid):
+        place = Path(folder)
+        with start_muster(place, url, pid) as server, start_bare(place / "data") as bare:
+            found: Figures = run(measure_all(server, bare, count))
+    return found
 
 
 def main() -> None:
@@ -177,17 +188,14 @@ def main() -> None:
     parser.add_argument("--database", default="both", choices=("sqlite", "postgresql", "both"))
     asked = parser.parse_args()
     counts = [int(word) for word in asked.hosts.split(",")]
-    with databases(asked.database) as found, tempfile.TemporaryDirectory() as folder:
-        for name, (url, pid) in found.items():
-            figures: dict[int, Figures] = {}
-            for count in counts:
-                place = Path(folder) / f"{name}-{count}"
-                place.mkdir()
-                with start_muster(place, url, pid) as server, start_bare(place / "data") as bare:
-                    figures[count] = run(measure_all(server, bare, count))
-                tell(f"{name}, {count} hosts", figures[count], share=0.5 if not url else 1.0)
-            if len(counts) > 1:
-                compare(figures[counts[0]], figures[counts[-1]], f"{counts[-1]} hosts / {counts[0]} hosts")
+    names = ("SQLite", "PostgreSQL") if asked.database == "both" else (NAMES[asked.database],)
+    for name in names:
+        figures = {}
+        for count in counts:
+            figures[count] = measure_service(name, count)
+            tell(f"{name}, {count} hosts", figures[count], share=SHARES[name])
+        if len(counts) > 1:
+            compare(figures[counts[0]], figures[counts[-1]], f"{counts[-1]} hosts / {counts[0]} hosts")
 
 
 def compare(few: Figures, many: Figures, title: str) -> None:
