@@ -83,7 +83,9 @@ def test_json_in_strings_stays_in_strings(tmp_path: Path) -> None:
         assert json.loads(got.json["static_network_config"]) == [network]
         assert json.loads(got.json["kernel_arguments"]) == [argument]
         async with site.hosts(here.infra_env_id, machines(1)):
-            while not (await _hosts_of(site, here))[-1].get("inventory"):
+            while True:
+                if (await _hosts_of(site, here))[-1].get("inventory"):
+                    break
                 await asyncio.sleep(0.05)
         host = (await _hosts_of(site, here))[-1]
         for name in ("inventory", "validations_info"):
@@ -246,7 +248,9 @@ def test_an_agent_waits_until_there_is_something_to_do(tmp_path: Path) -> None:
         # What was handed out is not handed out again, and whoever does not wait hears so at once.
         assert (await poll(0))["instructions"] == []
         waiting = asyncio.ensure_future(poll(60))
-        while not site.running.service.news.waiting:
+        while True:
+            if site.running.service.news.waiting:
+                break
             await asyncio.sleep(0.01)
         assert not waiting.done()
         # An agent that starts anew is told everything anew, and whoever waited is called.
