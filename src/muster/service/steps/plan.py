@@ -11,8 +11,8 @@ another by then.
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -26,8 +26,14 @@ from muster.service.steps.sent import Plan, Running, Sent, expire
 from muster.service.steps.table import BUILDERS, EXIT, step_types
 
 
+_SET_BACK: Final = timedelta(minutes=1)
+"""What was told so much later than now was told before the clock was set back, and is told anew."""
+
+
 def next_steps(scene: Scene, sent: Sent) -> Plan:
     """What a host is to do now, and what is to be remembered of that."""
+    if sent.at is not None and sent.at > scene.now + _SET_BACK:
+        sent = Sent()
     if _is_as_before(scene, sent):
         return Plan(_answer(scene, sent, ()), sent)
     host, now = scene.host, scene.now
@@ -46,7 +52,7 @@ def next_steps(scene: Scene, sent: Sent) -> Plan:
             steps.append(step)
             running[name] = Running(step.step_id or "", hash(step.args), now, peers)
     due = _due(scene, sent, types)
-    kept = replace(sent, due=due, host=host, cluster=scene.cluster, infra_env=scene.infra_env)
+    kept = replace(sent, at=now, due=due, host=host, cluster=scene.cluster, infra_env=scene.infra_env)
     return Plan(_answer(scene, sent, tuple(steps)), kept)
 
 

@@ -55,6 +55,8 @@ class Sent(msgspec.Struct, frozen=True):
     """When it was last told to check the last of its peers."""
     rechecked_at: datetime | None = None
     """When it was last told to check those again with which something is wrong."""
+    at: datetime | None = None
+    """When it was told."""
     due: datetime | None = None
     """Before then nothing comes up by itself."""
     host: Host | None = None

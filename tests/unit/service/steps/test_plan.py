@@ -360,3 +360,14 @@ def test_planning_changes_nothing_that_it_was_given() -> None:
     next_steps(talk.scene, before)
     assert before == Sent()
     assert isinstance(talk.now, datetime)
+
+
+def test_a_clock_that_is_set_back_keeps_no_host_waiting() -> None:
+    talk = Talk(all_told(3))
+    first = talk.ask()
+    assert first.instructions
+    talk.now -= timedelta(days=365)
+    again = talk.ask()
+    assert {each.step_type for each in again.instructions or ()} == {
+        each.step_type for each in first.instructions
+    }
