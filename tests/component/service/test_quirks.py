@@ -83,11 +83,7 @@ def test_json_in_strings_stays_in_strings(tmp_path: Path) -> None:
         assert json.loads(got.json["static_network_config"]) == [network]
         assert json.loads(got.json["kernel_arguments"]) == [argument]
         async with site.hosts(here.infra_env_id, machines(1)):
-            while True:
-                if (await _hosts_of(site, here))[-1].get("inventory"):
-                    break
-                await asyncio.sleep(0.05)
-        host = (await _hosts_of(site, here))[-1]
+            host = await _told(site, here)
         for name in ("inventory", "validations_info"):
             assert json.loads(host[name]), name
         cluster = await site.cluster(here.cluster_id)
@@ -97,9 +93,14 @@ def test_json_in_strings_stays_in_strings(tmp_path: Path) -> None:
     tell(tmp_path, story)
 
 
-async def _hosts_of(site: Whole, here: Place) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (await site.ask("GET", f"/infra-envs/{here.infra_env_id}/hosts")).json
-    return found
+async def _told(site: Whole, here: Place) -> dict[str, Any]:
+    """The first host that has told what it is made of."""
+    while True:
+        for host in (await site.ask("GET", f"/infra-envs/{here.infra_env_id}/hosts")).json:
+            if "inventory" in host:
+                found: dict[str, Any] = host
+                return found
+        await asyncio.sleep(0.05)
 
 
 def test_ignored_validations_as_text_and_as_a_list(tmp_path: Path) -> None:
@@ -248,16 +249,20 @@ def test_an_agent_waits_until_there_is_something_to_do(tmp_path: Path) -> None:
         # What was handed out is not handed out again, and whoever does not wait hears so at once.
         assert (await poll(0))["instructions"] == []
         waiting = asyncio.ensure_future(poll(60))
-        while True:
-            if site.running.service.news.waiting:
-                break
-            await asyncio.sleep(0.01)
+        await _until_somebody_waits(site)
         assert not waiting.done()
         # An agent that starts anew is told everything anew, and whoever waited is called.
         await site.ask("DELETE", path)
         assert (await waiting)["code"] == "404"
 
     tell(tmp_path, story)
+
+
+async def _until_somebody_waits(site: Whole) -> None:
+    while True:
+        if site.running.service.news.waiting:
+            return
+        await asyncio.sleep(0.01)
 
 
 # The stream

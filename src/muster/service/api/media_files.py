@@ -44,12 +44,12 @@ async def download_file(call: Call) -> Reply:
         raise BadRequest(f"ipxe_script_type: {kind!r} is none", hint=f"one of {', '.join(_SCRIPTS)}")
     mac = call.query.get("mac", "").lower().replace("-", ":")
     if kind == _SCRIPTS[1] and not mac:
-        return file(media.redirect_of(infra_env).encode(), name, "text/plain")
+        return file(media.redirect_of(infra_env).encode(), name)
     if mac and _boots_from_disk(call, mac):
         raise NotFound(
             f"the host with {mac} boots from its disk now", hint="reset it to boot it from the network"
         )
-    return file(media.script_of(infra_env).encode(), name, "text/plain")
+    return file(media.script_of(infra_env).encode(), name)
 
 
 def _boots_from_disk(call: Call, mac: str) -> bool:
