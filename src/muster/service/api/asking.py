@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, get_origin
+from typing import Any, Final, Literal, TypeAlias, get_origin
 
 import msgspec
 
@@ -36,12 +36,17 @@ def make_check(shape: Shape) -> Check | None:
     def check(query: Mapping[str, str], headers: Mapping[str, str]) -> None:
         for parameter, lower, read in wanted:
             text = query.get(parameter.name) if parameter.place == "query" else headers.get(lower)
-            if text:
+            if text or (text is not None and _has_words(parameter.type)):
                 _check_one(parameter, text, read)
             elif parameter.required:
                 raise BadRequest(f"{parameter.name} is missing", hint="see /openapi.json")
 
     return check
+
+
+def _has_words(kind: Any) -> bool:
+    """Whether only some words will do, of which nothing is none."""
+    return get_origin(kind) is Literal
 
 
 def _check_one(parameter: Parameter, text: str, read: Callable[[str], Any]) -> None:

@@ -25,7 +25,6 @@ from muster.service.steps.scene import Scene
 from muster.service.steps.sent import Plan, Running, Sent, expire
 from muster.service.steps.table import BUILDERS, EXIT, step_types
 
-
 _SET_BACK: Final = timedelta(minutes=1)
 """What was told so much later than now was told before the clock was set back, and is told anew."""
 
