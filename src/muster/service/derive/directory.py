@@ -38,6 +38,8 @@ class Entry(msgspec.Struct, frozen=True):
     """How many addresses it has of each family."""
     nics: Mapping[str, str]
     """The interface in each subnet."""
+    names: tuple[str, ...]
+    """Its subnets and families."""
 
 
 class Directory:
@@ -107,7 +109,8 @@ def make_entry(host: Host) -> Entry | None:
         families[family_of(address)] = families.get(family_of(address), 0) + 1
     by_subnet = {subnet: nic.name or "" for nic, _, subnet in addressed(host.inventory)}
     body = msgspec.json.encode(ConnectivityCheckHost(host_id=host.id, nics=nics))
-    return Entry(host.id, host.number, body, addresses, families, by_subnet)
+    names = (*by_subnet, *families)
+    return Entry(host.id, host.number, body, addresses, families, by_subnet, names)
 
 
 def _usable(interface: Interface) -> tuple[str, ...]:

@@ -94,11 +94,16 @@ class Reading:
         self.asked = 0
         self.reached: dict[str, int] = {}
         self.wrong: dict[str, Peer] = {}
+        self._well: dict[tuple[str, ...], int] = {}
+        """By all that a peer has: those who answered on all of it."""
 
     def take(self, remote: ConnectivityRemoteHost, entry: Entry) -> None:
         """What it says of one peer."""
         bit = 1 << entry.number
         self.asked |= bit
+        if entry.nics.keys() <= self._nics.keys() and _is_well(remote, entry):
+            self._well[entry.names] = self._well.get(entry.names, 0) | bit
+            return
         silent = self._take_l2(remote.l2_connectivity or (), entry, bit)
         rtt, loss, unanswered = self._take_l3(remote.l3_connectivity or (), entry, bit)
         small = [
@@ -183,6 +188,9 @@ class Reading:
 
     def merge(self, host: Host, directory: Directory) -> dict[str, object]:
         """What is known of all peers, after this."""
+        for names, bits in self._well.items():
+            for name in names:
+                self.reached[name] = self.reached.get(name, 0) | bits
         reached = {}
         for name in sorted(host.reached.keys() | self.reached.keys() - {""}):
             bits = read_bits(host.reached.get(name, "")) & ~self.asked | self.reached.get(name, 0)
@@ -204,6 +212,23 @@ class Reading:
         peers |= self.wrong
         order = sorted(peers, key=lambda id: (not peers[id].doubled, entries[id].number))
         return {id: peers[id] for id in order[:_MAX_PEERS]}
+
+
+def _is_well(remote: ConnectivityRemoteHost, entry: Entry) -> bool:
+    """Whether all addresses of a neighbour answered on the wire and to pings, whole and soon."""
+    heard, pinged = set(), set()
+    for arp in remote.l2_connectivity or ():
+        if not arp.successful:
+            return False
+        heard.add(arp.remote_ip_address)
+    for ping in remote.l3_connectivity or ():
+        if not ping.successful or ping.packet_loss_percentage or (ping.average_rtt_ms or 0.0) > SLOW_MS:
+            return False
+        pinged.add(ping.remote_ip_address)
+    for packet in remote.mtu_report or ():
+        if not packet.mtu_successful:
+            return False
+    return heard == pinged == entry.addresses.keys()
 
 
 def _doubled(answers: Iterable[L2Connectivity], entry: Entry) -> tuple[str, ...]:
