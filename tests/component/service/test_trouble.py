@@ -63,7 +63,8 @@ def test_a_full_disk_is_told_and_nothing_of_it_is_shown(tmp_path: Path) -> None:
                 assert "free some space" in told[-1].json["reason"]
                 kept = [name for name, each in zip(names, told, strict=True) if each.status == 201]
                 assert (await site.cluster(cluster["id"]))["name"] == kept[-1]
-                assert (await make_another(site)).status == 503
+                more = {(await make_another(site)).status for _ in range(20)}
+                assert 503 in more <= {201, 503}
                 await check_is_up(site)
                 db.execute("PRAGMA max_page_count=1073741823")
                 assert (await rename(site, cluster, "after")).status == 201
@@ -132,42 +133,47 @@ def test_a_restart_of_postgresql_under_load_loses_nothing(tmp_path: Path, fragil
     play(scene)
 
 
-def left(cluster: dict[str, Any], site: Whole, clock: Clock) -> list[timedelta]:
-    """How much time each has, as far as people can see."""
-    engine = site.running.engine
-    waiting = [engine.cluster(cluster["id"]).waiting]
-    waiting += [host.waiting for host in engine.realm_of("cluster", cluster["id"]).hosts.values()]
-    return [each.until - clock() for each in waiting if each is not None and each.until is not None]
+def left(cluster: dict[str, Any], site: Whole, clock: Clock) -> timedelta:
+    """How much time the cluster has."""
+    waiting = site.running.engine.cluster(cluster["id"]).waiting
+    assert waiting is not None
+    assert waiting.until is not None
+    return waiting.until - clock()
 
 
 @pytest.mark.parametrize("jump", [YEAR, -YEAR], ids=["forward", "back"])
 def test_nobody_runs_out_of_time_because_the_clock_was_set(tmp_path: Path, jump: timedelta) -> None:
+    """Tokens expire by the clock, so hosts are refused while it is a year ahead: they come again after it."""
+
     async def scene() -> None:
         clock = Clock()
         async with open_service(tmp_path, clock) as site:
             cluster = await site.make_cluster()
-            async with site.hosts(cluster["infra_env_id"], machines(3), wait_s=1):
+            async with site.hosts(cluster["infra_env_id"], machines(3)):
                 await site.until(cluster["id"], lambda each: each["status"] == "ready")
-                before = left(cluster, site, clock)
-                clock.ahead = jump
-                site.token = site.running.login.make_session(clock().timestamp()).token
-                await check_is_up(site)
-                found = await site.cluster(cluster["id"])
-                assert {host["status"] for host in found["hosts"]} <= {"known", "insufficient"}
-                after = left(cluster, site, clock)
-                assert len(after) == len(before)
-                assert all(
-                    abs(one - other) < timedelta(minutes=5) for one, other in zip(before, after, strict=True)
-                )
-                events = (await site.ask("GET", f"/events?cluster_id={cluster['id']}")).json
-                assert "service_clock_moved" in {each["name"] for each in events}
-                clock.ahead = timedelta()
-                site.token = site.running.login.make_session(clock().timestamp()).token
+            before = left(cluster, site, clock)
+            clock.ahead = jump
+            log_in_anew(site, clock)
+            await check_is_up(site)
+            found = await site.cluster(cluster["id"])
+            assert {host["status"] for host in found["hosts"]} == {"known"}
+            assert abs(before - left(cluster, site, clock)) < timedelta(minutes=5)
+            await site.running.service.pass_time()
+            assert (await site.cluster(cluster["id"]))["status"] == "ready"
+            events = (await site.ask("GET", f"/events?cluster_id={cluster['id']}")).json
+            assert "service_clock_moved" in {each["name"] for each in events}
+            clock.ahead = timedelta()
+            log_in_anew(site, clock)
+            async with site.hosts(cluster["infra_env_id"], machines(3)):
                 done = await install(site, cluster)
             assert outcome(done) == ("installed", 100, {"installed"}, {"Done"}, 3, 3)
             assert check_store(site.running.store) == []
 
     play(scene)
+
+
+def log_in_anew(site: Whole, clock: Clock) -> None:
+    site.token = site.running.login.make_session(clock().timestamp()).token
 
 
 def test_an_installation_goes_on_when_the_clock_is_set_in_the_middle_of_it(tmp_path: Path) -> None:
@@ -183,7 +189,7 @@ def test_an_installation_goes_on_when_the_clock_is_set_in_the_middle_of_it(tmp_p
                     for days in (20, -20, 0):
                         await witness.after(5, 5)
                         clock.ahead = timedelta(days=days)
-                        site.token = site.running.login.make_session(clock().timestamp()).token
+                        log_in_anew(site, clock)
 
                 async with running(set_clock()) as setting:
                     done = await install(site, cluster)
@@ -204,10 +210,7 @@ def test_the_time_without_a_service_counts_for_nobody(tmp_path: Path) -> None:
         for away in (timedelta(hours=5), timedelta(days=-100)):
             clock.ahead = away
             async with open_service(tmp_path, clock) as site:
-                after = left(cluster, site, clock)
-                assert all(
-                    abs(one - other) < timedelta(minutes=5) for one, other in zip(before, after, strict=True)
-                )
+                assert abs(before - left(cluster, site, clock)) < timedelta(minutes=5)
                 await site.running.service.pass_time()
                 assert (await site.cluster(cluster["id"]))["status"] == "ready"
 
