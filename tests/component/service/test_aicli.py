@@ -135,7 +135,7 @@ def test_an_installation(tmp_path: Path, build_x86: Live) -> None:
                 assert "to reach state installed" in waiting.result()
             await _look_at_the_end(site, aicli)
 
-    play(scene, 240)
+    play(scene)
 
 
 async def _media(aicli: Aicli) -> None:

@@ -108,7 +108,7 @@ def test_every_operation(tmp_path: Path, build_x86: Live) -> None:
                 called.update(call.called)
             await _installation(site, called)
 
-    play(scene, 100)
+    play(scene)
     offered = {each.name for key, each in OPERATIONS_BY_KEY.items() if key not in NOT_OFFERED}
     assert called == offered
 

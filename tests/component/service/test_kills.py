@@ -112,4 +112,4 @@ def test_kills_lose_nothing_that_was_answered(tmp_path: Path, seed: int, kills: 
         written = {loop.host.id: {each.path for each in loop.host.written} for loop in drive.loops}
         assert written == {host["id"]: {host["installation_disk_path"]} for host in done["hosts"]}
 
-    play(scene, 600)
+    play(scene)

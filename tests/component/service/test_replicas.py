@@ -78,7 +78,7 @@ def test_hosts_of_several_replicas_become_one_cluster_though_one_is_killed(
         written = {loop.host.id: {each.path for each in loop.host.written} for loop in drive.loops}
         assert written == {host["id"]: {host["installation_disk_path"]} for host in done["hosts"]}
 
-    play(scene, 60)
+    play(scene)
 
 
 @asynccontextmanager

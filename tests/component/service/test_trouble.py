@@ -250,4 +250,4 @@ def test_garbage_is_refused_and_leaves_nothing_behind(tmp_path: Path) -> None:
         assert not {status for status in garbage.answers if status >= 500}
         assert sizes[-1] - sizes[len(sizes) // 2] < GROWS_AT_MOST, sizes
 
-    play(scene, 300)
+    play(scene)
