@@ -51,11 +51,17 @@ LIMITS: Final = (
     Limit(re.compile("/v2/clusters/[^/]+/(?:downloads/|.*progress$|monitored-)"), MIB, MIB, "hosts"),
     Limit(re.compile("/v2/clusters/[^/]+/manifests$"), 8 * MIB, 8 * MIB),
     Limit(re.compile("/v2/login$"), 8 * KIB, 4 * KIB),
+    Limit(re.compile("^/(?:health|ready)$"), KIB, KIB, "probes"),
     Limit(re.compile(""), 4 * MIB, 2 * MIB),
 )
 """The first whose path fits counts. Hosts report what they found as one text; many may share an address."""
 
-RATES: Final = {"people": Rate(burst=400, per_second=100), "hosts": Rate(burst=20_000, per_second=5_000)}
+RATES: Final = {
+    "people": Rate(burst=400, per_second=100),
+    "hosts": Rate(burst=20_000, per_second=5_000),
+    "probes": Rate(burst=100, per_second=20),
+}
+"""Whatever else an address asks for, a service that runs does not look dead to a probe from there."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import re
 import ssl
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -152,6 +153,33 @@ def test_too_many(served: Served) -> None:
     assert int(answer.headers["retry-after"]) > 1
     assert answer.json["code"] == "429"
     assert served.ask("GET", ECHO).status == 200
+
+
+def test_a_probe_is_answered_whatever_else_its_address_asks_for() -> None:
+    async def answer(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def receive() -> Any:
+        raise AssertionError("nobody reads a body that is not there")
+
+    async def ask(path: str) -> int:
+        heads: list[int] = []
+
+        async def send(message: Any) -> None:
+            heads.append(message.get("status", 0))
+
+        scope = {"type": "http", "path": path, "query_string": b"", "headers": [], "client": ("192.0.2.1", 1)}
+        await limits(scope, receive, send)
+        return heads[0]
+
+    async def scene() -> None:
+        people = [await ask(f"{PREFIX}/v2/clusters") for _ in range(500)]
+        assert people[0] == 200
+        assert people[-1] == 429
+        assert [await ask("/health"), await ask("/ready")] == [200, 200]
+
+    limits = Limits(answer, Settings(), lambda: 0.0)
+    asyncio.run(scene())
 
 
 def test_a_handler_that_does_not_answer(served: Served) -> None:
