@@ -71,6 +71,7 @@ bench: setup-dev ## Measure against named baselines
 	$(PYTHON) benchmarks/registry.py
 	$(PYTHON) benchmarks/service.py --hosts 10,100,200,1000
 	$(PYTHON) benchmarks/service_scenes.py
+	$(PYTHON) benchmarks/service_session.py
 
 .PHONY: setup-dev
 setup-dev:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.component.service.whole import PULL_SECRET, SSH_KEY, Whole
+from tests.component.service.whole import PULL_SECRET, SSH_KEY, Person, Whole
 
 PROGRAM = Path(sys.executable).with_name("aicli")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -21,13 +21,13 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class Aicli:
     """One who uses it: with a home and a working directory of its own."""
 
-    site: Whole
+    site: Person
     home: Path
 
     async def __call__(self, *words: str | Path, fails: bool = False) -> str:
         """Run it to its end; what it printed."""
         process = await asyncio.create_subprocess_exec(
-            *(str(word) for word in (PROGRAM, "--url", self.site.running.url, *words)),
+            *(str(word) for word in (PROGRAM, "--url", self.site.url, *words)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -68,10 +68,11 @@ class Aicli:
         return dict(line.split(": ", 1) for line in lines if ": " in line)
 
 
-def settle_in(site: Whole, home: Path) -> Aicli:
+def settle_in(site: Person, home: Path) -> Aicli:
     """A home with what the command looks for: a key, a pull secret, whom to trust."""
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh/id_ed25519.pub").write_text(SSH_KEY)
     (home / "openshift_pull.json").write_text(PULL_SECRET)
-    (home / "authority.pem").write_text(site.running.identity.authority_pem)
+    if isinstance(site, Whole):
+        (home / "authority.pem").write_text(site.running.identity.authority_pem)
     return Aicli(site, home)
