@@ -8,11 +8,13 @@ import re
 import signal
 import socket
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests import media
+from tests.certificates import site_certificate
 from tests.component.muster import run
 from tests.component.service.whole import PULL_SECRET, small_release
 from tests.component.serving import API, PATIENCE_S, command, serve
@@ -197,6 +199,8 @@ def test_a_port_that_is_taken(tmp_path: Path, flag: str) -> None:
         (["--password-file", "nowhere"], "cannot read nowhere"),
         (["--password-file", "/dev/null"], "/dev/null has no password in its first line"),
         (["--token-key", "/dev/null"], "is not an ECDSA key"),
+        (["--key", "/dev/null"], "--key is given without --certificate"),
+        (["--certificate", "/dev/null"], "/dev/null is not a certificate in PEM"),
         (["--data", "/dev/null"], "/dev/null is not a directory"),
     ],
 )
@@ -240,6 +244,33 @@ def test_keys_alone_are_what_several_services_need(tmp_path: Path) -> None:
     with serve("--data", tmp_path) as served:
         assert served.ask("/health")[0] == 200
     assert {name: (tmp_path / "keys" / name).read_bytes() for name in keys} == keys
+
+
+def test_a_certificate_of_the_site_is_shown_and_looked_at_again_by_sighup(tmp_path: Path) -> None:
+    given = site_certificate(tmp_path, ("127.0.0.1",), datetime.now(UTC))
+    settings = tmp_path / "serve.toml"
+    settings.write_text(f'certificate = "{given.certificate}"\n')
+    env = {"MUSTER_KEY": str(given.key)}
+    with serve("--data", tmp_path / "data", "--settings", settings, env=env) as served:
+        assert served.told["certificate"] == str(given.certificate)
+        assert served.ask("/ready")[0] == 200, "with the site's authority as the only one that is trusted"
+        given.certificate.write_text("garbage")
+        served.process.send_signal(signal.SIGHUP)
+        served.line()
+        given = site_certificate(tmp_path, ("127.0.0.1",), datetime.now(UTC))
+        served.process.send_signal(signal.SIGHUP)
+        served.line()
+        assert served.ask("/ready")[0] == 200, "with the new one"
+        _, err = served.end()
+    assert "the certificate stays as it was" in err
+    assert "callers see the certificate" in err
+    assert "is not for" not in err
+    with serve(
+        *("--data", tmp_path / "data", "--certificate", given.certificate, "--key", given.key),
+        *("--name", "muster.example.com"),
+    ) as served:
+        _, err = served.end()
+    assert f"{given.certificate} is not for muster.example.com: it is for 127.0.0.1" in err
 
 
 def test_systemd_is_told_when_it_is_ready_and_when_it_ends(tmp_path: Path) -> None:

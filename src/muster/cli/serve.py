@@ -60,6 +60,14 @@ _OPTIONS: Final = (
         help="Another name or address for the certificate. May be given several times.",
     ),
     click.option(
+        "--certificate", metavar="FILE", type=_PATH, envvar="MUSTER_CERTIFICATE",
+        help="The site's own certificate (PEM, those above it after it).  [default: the service makes one]",
+    ),
+    click.option(
+        "--key", metavar="FILE", type=_PATH, envvar="MUSTER_KEY",
+        help="The private key of --certificate (PEM).  [default: in the same file]",
+    ),
+    click.option(
         "--password-file", metavar="FILE", type=_PATH, envvar="MUSTER_PASSWORD_FILE",
         help="Its first line (a password, or its scrypt or bcrypt hash) lets people log in, too.",
     ),
@@ -90,6 +98,8 @@ class _Wish:
     url: str
     media_url: str
     names: tuple[str, ...]
+    certificate: Path | None
+    key: Path | None
     password_file: Path | None
     token_keys: tuple[Path, ...]
     releases: tuple[Path, ...]
@@ -127,7 +137,8 @@ def serve(wish: _Wish, only_keys: bool, log_level: str | None, output_format: st
     goes on where it was.
 
     People log in with the code that is printed, or with a password. A code works once and for ten minutes;
-    SIGHUP prints another one. Every change is an event of one log; `muster events` reads it.
+    SIGHUP prints another one, and has the certificate looked at again. Every change is an event of one log;
+    `muster events` reads it.
 
     Every flag can also be given in the environment (MUSTER_LISTEN for --listen; several values with spaces
     between them, several paths with colons) and in the file; flags go before the environment, and that
@@ -202,7 +213,7 @@ def _serve(wish: _Wish, stack: ExitStack, *, as_json: bool) -> None:
 
 
 def _settings(wish: _Wish, releases: Releases, stack: ExitStack) -> Settings:
-    from muster.cli.serve_stock import find_images, load_password, read_text
+    from muster.cli.serve_stock import find_certificate, find_images, load_password, read_text
     from muster.service.hosting import Settings
 
     return Settings(
@@ -211,6 +222,7 @@ def _settings(wish: _Wish, releases: Releases, stack: ExitStack) -> Settings:
         url=wish.url,
         media_url=wish.media_url,
         names=wish.names,
+        certificate=find_certificate(wish.certificate, wish.key),
         password_hash=load_password(wish.password_file),
         token_keys=tuple(read_text(path) for path in wish.token_keys),
         offers=releases.offers,
@@ -245,7 +257,7 @@ async def _run(settings: Settings, sockets: Sockets, releases: Releases, *, as_j
         loop.add_signal_handler(number, ended.set)
     running = Running(settings, sockets, releases.find)
     words = Words(running, as_json=as_json)
-    loop.add_signal_handler(signal.SIGHUP, words.tell_code)
+    loop.add_signal_handler(signal.SIGHUP, words.tell_again)
     async with running.serve():
         words.tell_all()
         _tell_what_is_missing(settings)

@@ -15,6 +15,7 @@ from muster.errors import UserError, cannot
 if TYPE_CHECKING:
     from muster.image.base_image import BaseImage
     from muster.release.model import Release
+    from muster.service.edge.given import Given
     from muster.service.offers import Offer, Offers
 
 
@@ -93,6 +94,15 @@ def find_images(sources: tuple[str, ...], stack: ExitStack) -> dict[tuple[str, s
             )
         found[architecture, ""] = lambda image=image: image  # type: ignore[misc]
     return found
+
+
+def find_certificate(certificate: Path | None, key: Path | None) -> Given | None:
+    """The site's own certificate, if there is one; its key may be in the same file."""
+    from muster.service.edge.given import Given
+
+    if certificate is None and key is not None:
+        raise UserError("--key is given without --certificate", hint="name both files, or neither")
+    return None if certificate is None else Given(certificate, key or certificate)
 
 
 def load_password(path: Path | None) -> str:

@@ -6,10 +6,13 @@ from __future__ import annotations
 import json
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
 
+from muster.cli import log
+from muster.errors import MusterError
 from muster.service.hosting import Running
 
 
@@ -26,21 +29,40 @@ class Words:
         body = {
             "url": running.url,
             "mediaUrl": running.media_url,
-            "certificate": str(identity.path.parent / "authority.pem"),
+            "certificate": str(self._trusted()),
             "fingerprint": identity.fingerprint,
             **self._login(),
         }
         lines = [f"serving at   {running.url}"]
         if running.media_url != running.url:
             lines.append(f"media at     {running.media_url}")
-        lines += [f"authority    {body['certificate']}", f"fingerprint  {identity.fingerprint}"]
+        label = "authority" if running.settings.certificate is None else "certificate"
+        lines += [f"{label:<12} {body['certificate']}", f"fingerprint  {identity.fingerprint}"]
         self._say(body, [*lines, *self._lines()])
+        for doubt in running.doubts():
+            log.warn("%s", doubt)
         if self._code is not None:
             self._code.on_new = self.tell_code
 
     def tell_code(self) -> None:
         """The code of this moment."""
         self._say(self._login(), self._lines())
+
+    def tell_again(self) -> None:
+        """The code of this moment; a certificate that was renewed is shown to callers from now on."""
+        try:
+            if self._running.renew():
+                log.say("callers see the certificate %s now", self._running.identity.fingerprint)
+                for doubt in self._running.doubts():
+                    log.warn("%s", doubt)
+        except MusterError as error:
+            log.warn("the certificate stays as it was: %s", error)
+        self.tell_code()
+
+    def _trusted(self) -> Path:
+        """What callers are given to know the service by."""
+        given = self._running.settings.certificate
+        return self._running.identity.path.parent / "authority.pem" if given is None else given.certificate
 
     def _login(self) -> dict[str, Any]:
         if self._code is None:

@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import os
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -46,13 +47,21 @@ from muster.service.auth.tokens import Tokens
 from muster.service.clock import NOTABLE
 from muster.service.committer import Committer
 from muster.service.drivers.kubernetes import FindRelease, KubernetesDriver
+from muster.service.edge.given import Given, doubts, read_identity
 from muster.service.edge.headers import SecureHeaders
 from muster.service.edge.limits import Limits
 from muster.service.edge.limits import Settings as LimitSettings
 from muster.service.edge.paths import CleanPaths
 from muster.service.edge.protocol import server_settings
 from muster.service.edge.redirect import make_redirect
-from muster.service.edge.tls import Identity, Moment, load_authority, make_context, make_identity
+from muster.service.edge.tls import (
+    Identity,
+    Moment,
+    load_authority,
+    load_chain,
+    make_context,
+    make_identity,
+)
 from muster.service.engine import Engine
 from muster.service.media.asgi import Embedded
 from muster.service.media.bases import KnownImages
@@ -87,6 +96,8 @@ class Settings:
     media_url: str = ""
     names: tuple[str, ...] = ()
     """Names and addresses that its certificate is for, besides that of the URL."""
+    certificate: Given | None = None
+    """A certificate of the site; without one it makes its own."""
     password_hash: str = field(default="", repr=False)
     token_keys: tuple[str, ...] = ()
     """Public keys (PEM) whose tokens are accepted too."""
@@ -123,11 +134,11 @@ class Running:
         clock: Callable[[], datetime] = now,
     ) -> None:
         self.settings, self._sockets, self._clock = settings, sockets, clock
-        keys = make_folder(make_folder(settings.data) / "keys")
+        keys = self._keys = make_folder(make_folder(settings.data) / "keys")
         url, media_url = _urls(settings, sockets)
         self.url, self.media_url = url, media_url
-        names = tuple(dict.fromkeys((urlsplit(url).hostname or "localhost", *settings.names, *_LOCAL)))
-        self.identity: Identity = make_identity(keys, names, Moment(clock(), os.urandom))
+        self.identity = self._identify()
+        self._context: ssl.SSLContext = make_context(self.identity.path, self.identity.key)
         ring = load_key_ring(keys, os.urandom, settings.token_keys)
         self.tokens = Tokens(ring)
         self.login = Login(LoginSettings(settings.password_hash), self.tokens, os.urandom)
@@ -160,6 +171,30 @@ class Running:
         self._desk = Desk(media, composer, signer)
         self._embedded = Embedded(self._desk, _PATIENCE_S)
         self.app = self._make_app()
+
+    def _identify(self) -> Identity:
+        """What it shows to callers: a certificate of the site, or one of its own for its names."""
+        moment, given = Moment(self._clock(), os.urandom), self.settings.certificate
+        if given is not None:
+            return read_identity(given, load_authority(self._keys, moment).pem, moment.now)
+        return make_identity(self._keys, tuple(dict.fromkeys((*self._names(), *_LOCAL))), moment)
+
+    def _names(self) -> tuple[str, ...]:
+        return (urlsplit(self.url).hostname or "localhost", *self.settings.names)
+
+    def doubts(self) -> tuple[str, ...]:
+        """What is most likely wrong with the certificate that it was given."""
+        given = self.settings.certificate
+        return () if given is None else tuple(doubts(given, self._names(), self._clock()))
+
+    def renew(self) -> bool:
+        """Look at the certificate again, and show it from now on if it is another one and a good one."""
+        found = self._identify()
+        if found == self.identity:
+            return False
+        load_chain(self._context, found.path, found.key)
+        self.identity = found
+        return True
 
     def _make_app(self) -> Any:
         load_operations()
@@ -194,7 +229,7 @@ class Running:
             if self._sockets.redirect is not None:
                 port = self._sockets.api.getsockname()[1]
                 await stack.enter_async_context(_serve(make_redirect(port), self._sockets.redirect))
-            await stack.enter_async_context(_serve(self.app, self._sockets.api, self.identity))
+            await stack.enter_async_context(_serve(self.app, self._sockets.api, self._context))
             stack.callback(self.service.news.close)
             yield
 
@@ -256,7 +291,9 @@ def asyncio_clock() -> float:
 
 
 @contextlib.asynccontextmanager
-async def _serve(app: Any, listening: socket.socket, identity: Identity | None = None) -> AsyncIterator[None]:
+async def _serve(
+    app: Any, listening: socket.socket, context: ssl.SSLContext | None = None
+) -> AsyncIterator[None]:
     """One server of uvicorn, until the body ends."""
     config = uvicorn.Config(
         app,
@@ -267,7 +304,7 @@ async def _serve(app: Any, listening: socket.socket, identity: Identity | None =
         proxy_headers=False,
         timeout_graceful_shutdown=int(_DRAIN_S),
         backlog=2048,
-        ssl_context_factory=None if identity is None else lambda *_: make_context(identity.path),
+        ssl_context_factory=None if context is None else lambda *_: context,
         **server_settings(),
     )
     server = _Server(config)

@@ -58,6 +58,8 @@ class Identity:
     authority_pem: str
     fingerprint: str
     """Of the server's certificate (SHA-256), for people who compare it."""
+    key: Path | None = None
+    """The key, where it is in a file of its own."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,12 @@ def make_context(path: Path, key: Path | None = None) -> ssl.SSLContext:
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE | ssl.OP_NO_COMPRESSION
     context.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
     context.set_alpn_protocols(["http/1.1"])
+    load_chain(context, path, key)
+    return context
+
+
+def load_chain(context: ssl.SSLContext, path: Path, key: Path | None = None) -> None:
+    """Show this certificate from now on; connections that there are keep theirs."""
     try:
         context.load_cert_chain(path, key, password=_no_password)
     except (ssl.SSLError, ValueError) as error:
@@ -95,7 +103,6 @@ def make_context(path: Path, key: Path | None = None) -> ssl.SSLContext:
         ) from error
     except OSError as error:
         raise cannot("read", Path(error.filename or path), error) from error
-    return context
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
