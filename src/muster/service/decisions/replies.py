@@ -13,6 +13,7 @@ from muster.service.replies import checks
 from muster.service.replies.connectivity import take_connectivity
 from muster.service.replies.inventory import take_inventory
 from muster.service.state import Host
+from muster.service.states.host import media_disconnected
 
 FailInstall: TypeAlias = Callable[[Draft, Host, str], object]
 """What becomes of a host whose installation could not be started, and why it could not."""
@@ -47,7 +48,7 @@ def take_reply(draft: Draft, host: Host, reply: StepReply, fail_install: FailIns
     if step_type is None:
         raise BadRequest("the reply does not say to which step", hint="give step_type")
     if reply.exit_code == _MEDIA_DISCONNECTED:
-        draft.change(host, media_status="disconnected")
+        media_disconnected(draft, host, (reply.error or "").strip()[-_MAX_ERROR:])
         return
     draft.change(host, media_status="connected")
     host = draft.hosts[host.id]

@@ -229,10 +229,10 @@ def installation_failed(draft: Draft, host: Host, why: str) -> Host:
     return draft.hosts[host.id]
 
 
-def media_disconnected(draft: Draft, host: Host) -> Host:
+def media_disconnected(draft: Draft, host: Host, why: str = "") -> Host:
     """A host cannot read its boot medium any more; one that left it does not need to."""
     if not has_rebooted(host):
-        fire(draft, "media-disconnected", HostSight(draft, host))
+        fire(draft, "media-disconnected", HostSight(draft, host, told=why))
     return draft.hosts[host.id]
 
 

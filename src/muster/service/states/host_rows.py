@@ -84,16 +84,21 @@ REPORTS: Final = (
     Row("installation-failed", "installing installing-in-progress", "error", reason="{told}"),
     Row(
         "media-disconnected",
-        BEFORE,
+        f"{BEFORE} {PREPARING}",
         "disconnected",
         reason="The host cannot read the medium that it booted from",
         also="lose-media",
     ),
     Row(
         "media-disconnected",
-        f"{PREPARING} installing installing-in-progress error",
+        "installing installing-in-progress",
         "error",
-        reason="The host cannot read the medium that it booted from, and cannot be installed without it",
+        reason="The host cannot read the medium that it booted from: {told}",
+        also="lose-media",
+    ),
+    Row(
+        "media-disconnected",
+        "error cancelled resetting-pending-user-action",
         also="lose-media",
     ),
     Row(

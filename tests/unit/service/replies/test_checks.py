@@ -165,6 +165,20 @@ def test_a_lost_medium_and_its_return() -> None:
     assert me(realm).media_status == "connected"
 
 
+@pytest.mark.parametrize("status", ["installing", "installing-in-progress"])
+def test_a_medium_that_is_lost_while_it_installs_fails_it_at_once(status: str) -> None:
+    realm = all_told(1, status="installing")
+    realm.put("host", me(realm).id, msgspec.structs.replace(me(realm), status=status))
+    reply = StepReply(step_type="inventory", exit_code=256, error="cannot read /dev/sr0\n")
+    draft = Draft(realm, NOW)
+    take_reply(draft, me(realm), reply, lambda draft, host, text: None)
+    host = draft.hosts[me(realm).id]
+    assert (host.status, host.media_status) == ("error", "disconnected")
+    assert host.status_info == "The host cannot read the medium that it booted from: cannot read /dev/sr0"
+    take_reply(draft, host, StepReply(step_type="inventory", exit_code=256), lambda draft, host, text: None)
+    assert draft.hosts[host.id].status_info == host.status_info, "the first reason counts"
+
+
 @pytest.mark.parametrize("step_type", ["inventory", "connectivity-check", "verify-vips", "logs-gather"])
 def test_a_failed_step_says_nothing(step_type: str) -> None:
     assert answer(all_told(1), 1, step_type, "Traceback", exit_code=1).events == []
