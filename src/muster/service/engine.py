@@ -123,6 +123,10 @@ class Engine:
         assert found is not None
         return found
 
+    def has_cluster(self, id: str | None) -> bool:
+        """Whether a cluster is there, if one is named at all."""
+        return id is None or ("cluster", id) in self._where
+
     def infra_env(self, id: str) -> InfraEnv:
         """An infra-env."""
         found = self.realm_of("infra-env", id).infra_env
@@ -180,14 +184,14 @@ class Engine:
         return self._accept(draft), answer
 
     def move(
-        self, start: Realm, end: Realm, decide: Callable[[Draft, Draft], T], now: datetime
+        self, realms: Iterable[Realm], decide: Callable[..., T], now: datetime, request_id: str = ""
     ) -> tuple[list[Change], T]:
-        """A decision about two realms at once: a host goes from one to the other."""
-        first, second = Draft(start, now), Draft(end, now)
-        answer = decide(first, second)
-        self._follow(first)
-        self._follow(second)
-        changes = [self._accept(first, reacted=True), self._accept(second, reacted=True)]
+        """A decision about several realms at once: hosts go from the first to others."""
+        drafts = [Draft(realm, now, request_id) for realm in realms]
+        answer = decide(*drafts)
+        for draft in drafts:
+            self._follow(draft)
+        changes = [self._accept(draft, reacted=True) for draft in drafts]
         return [each for each in changes if each is not None], answer
 
     def _follow(self, draft: Draft) -> None:

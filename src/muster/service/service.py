@@ -244,12 +244,14 @@ class Service:
                 return answer
         raise Unavailable("too many others change the same cluster", hint="ask again")
 
-    async def move(self, find: Callable[[], tuple[Realm, Realm]], decide: Callable[[Draft, Draft], T]) -> T:
-        """Decide about two realms at once."""
+    async def move(
+        self, find: Callable[[], Sequence[Realm]], decide: Callable[..., T], request_id: str = ""
+    ) -> T:
+        """Decide about several realms at once."""
         for _ in range(_TRIES):
-            start, end = find()
-            changes, answer = self.engine.move(start, end, decide, self.now())
-            if await self._commit(changes, start.id, end.id):
+            realms = find()
+            changes, answer = self.engine.move(realms, decide, self.now(), request_id)
+            if await self._commit(changes, *(realm.id for realm in realms)):
                 return answer
         raise Unavailable("too many others change the same clusters", hint="ask again")
 

@@ -31,6 +31,36 @@ def tell(folder: Path, story: Story) -> None:
     play(scene)
 
 
+# What outlives what
+
+
+def test_hosts_wait_in_an_infra_env_whose_cluster_was_deleted(tmp_path: Path) -> None:
+    async def story(site: Whole, here: Place) -> None:
+        assert (await site.ask("DELETE", f"/clusters/{here.cluster_id}")).status == 204
+        shown = (await site.ask("GET", f"/infra-envs/{here.infra_env_id}")).json
+        assert "cluster_id" not in shown
+        await register(site, here)
+        path = f"/infra-envs/{here.infra_env_id}/hosts/{here.host_id}"
+        host = (await site.ask("GET", path)).json
+        assert (host["status"], host.get("cluster_id")) == ("discovering-unbound", None)
+
+    tell(tmp_path, story)
+
+
+def test_an_infra_env_that_was_made_while_its_cluster_was_deleted(tmp_path: Path) -> None:
+    async def story(site: Whole, here: Place) -> None:
+        service = site.running.service
+        await site.ask("DELETE", f"/clusters/{here.cluster_id}")
+        await service.change(
+            lambda: service.engine.realm_of("infra-env", here.infra_env_id),
+            lambda draft: draft.change(draft.infra_env, cluster_id=here.cluster_id),
+        )
+        await register(site, here)
+        assert service.engine.infra_env(here.infra_env_id).cluster_id is None
+
+    tell(tmp_path, story)
+
+
 # Addresses
 
 

@@ -81,7 +81,7 @@ def test_a_host_moves_between_realms() -> None:
         first.remove(host)
         second.add(make_host(2, cluster_id=None, status="known-unbound"))
 
-    changes, _ = engine.move(start, end, move, NOW)
+    changes, _ = engine.move((start, end), move, NOW)
     assert [each.realm for each in changes] == [CLUSTER, INFRA_ENV]
     assert engine.realm_of("host", host_id(2)) is end
     assert [host.number for host in engine.hosts_of(INFRA_ENV)] == [1, 2]

@@ -15,6 +15,7 @@ from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.hosts import change
 from muster.service.api.showing import shown_host
 from muster.service.api.views.hosts import show_registration
+from muster.service.decisions.clusters import release_infra_env
 from muster.service.decisions.replies import take_reply
 from muster.service.derive.names import effective_name
 from muster.service.polling import Poll, answer_poll, plan_next
@@ -56,6 +57,7 @@ async def register_host(call: Call) -> Reply:
         if not _is_own(call):
             _enrol_again(draft, host_id, call.service.engine.heard.get(host_id))
 
+    await _check_cluster(call, infra_env_id)
     await service.change(lambda: _home(call, infra_env_id, host_id), decision, call.request_id)
     service.sent.pop(host_id, None)
     service.upkeep.note(host_id)
@@ -78,6 +80,16 @@ def _enrol_again(draft: Draft, host_id: str, heard_at: datetime | None) -> None:
         )
         draft.tell(host, "host_enrolled_again", message, severity="warning")
     draft.change(host, enrolled=False, enrolment=host.enrolment + 1)
+
+
+async def _check_cluster(call: Call, infra_env_id: str) -> None:
+    """An infra-env may be of a cluster that somebody deleted while it was made: then it is of none."""
+    service = call.service
+    if service.engine.has_cluster(service.engine.infra_env(infra_env_id).cluster_id):
+        return
+    await service.look_again()
+    if not service.engine.has_cluster(service.engine.infra_env(infra_env_id).cluster_id):
+        await service.change(lambda: service.engine.realm_of("infra-env", infra_env_id), release_infra_env)
 
 
 def _home(call: Call, infra_env_id: str, host_id: str) -> Realm:

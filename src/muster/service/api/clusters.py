@@ -105,8 +105,20 @@ async def update_cluster(call: Call) -> Reply:
 
 @answers("v2DeregisterCluster")
 async def deregister_cluster(call: Call) -> Reply:
-    files = call.service.store.documents(realm_of(call).id)
-    await change(call, lambda draft: decide.deregister_cluster(draft, files))
+    engine, files = call.service.engine, call.service.store.documents(realm_of(call).id)
+
+    def concerned() -> list[Realm]:
+        """The cluster, and all infra-envs that are of it or lent hosts to it."""
+        realm = realm_of(call)
+        lenders = {host.infra_env_id for host in realm.hosts.values()}
+        pools = [each.id for each in engine.infra_envs() if each.cluster_id == realm.id or each.id in lenders]
+        return [realm, *(engine.realm_of("infra-env", id) for id in pools)]
+
+    await call.service.move(
+        concerned,
+        lambda draft, *pools: decide.deregister_cluster(draft, files, *pools),
+        call.request_id,
+    )
     return empty()
 
 

@@ -27,6 +27,7 @@ from muster.service.decisions import checks
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest, StateConflict
 from muster.service.state import Cluster
+from muster.service.states.moves import abandon
 from muster.service.validations.registry import CLUSTER, HOST
 
 Seal: TypeAlias = Callable[[str, str, str], str]
@@ -142,14 +143,34 @@ def update_cluster(draft: Draft, params: V2ClusterUpdateParams, seal: Seal) -> C
     return draft.cluster
 
 
-def deregister_cluster(draft: Draft, files: Iterable[tuple[str, str]]) -> None:
-    """A cluster is gone, and with it its hosts and all its files; nobody installs them any more."""
+def deregister_cluster(draft: Draft, files: Iterable[tuple[str, str]], *pools: Draft) -> None:
+    """A cluster is gone, and with it its hosts and all its files; nobody installs them any more.
+
+    Infra-envs stay: hosts that boot their media wait there for another cluster from now on, and so do hosts
+    that were bound from a pool.
+    """
     cluster = draft.cluster
+    homes = {each.infra_env.id: each for each in pools if each.infra_env.cluster_id != cluster.id}
     for host in list(draft.hosts.values()):
-        draft.remove(host)
+        home = homes.get(host.infra_env_id)
+        if home is None:
+            draft.remove(host)
+        else:
+            abandon(draft, home, host)
+    for pool in pools:
+        if pool.infra_env.cluster_id == cluster.id:
+            release_infra_env(pool)
     draft.documents.update(dict.fromkeys(files))
     draft.tell(cluster, "cluster_deregister_succeeded", f"Deregistered cluster {cluster.name}")
     draft.remove(cluster)
+
+
+def release_infra_env(pool: Draft) -> None:
+    """The cluster of an infra-env is no more: its hosts wait for another one."""
+    infra_env = pool.infra_env
+    pool.change(infra_env, cluster_id=None, updated_at=pool.now)
+    message = f"Infra-env {infra_env.name}: its cluster was deleted, hosts wait in it for another one"
+    pool.tell(infra_env, "infra_env_released", message)
 
 
 def ignore_validations(draft: Draft, wanted: IgnoredValidations) -> None:

@@ -11,12 +11,14 @@ from muster.model.wire.host import HostProgressInfo
 from muster.service.realm import Draft
 from muster.service.refusals import StateConflict
 from muster.service.state import Host
-from muster.service.states.host import ACCEPTING, fire, take_number
+from muster.service.states.host import ACCEPTING, cancel, fire, take_number
+from muster.service.states.host_rows import PREPARING
 from muster.service.states.sight import HostSight, cluster_of
 from muster.service.states.table import Trigger
 from muster.service.states.waits import host_waiting
 from muster.service.states.words import name_of
 
+_PREPARED: Final = frozenset(PREPARING.split())
 _NOBODYS: Final[dict[str, Any]] = {
     "kind": "Host",
     "role": "auto-assign",
@@ -82,6 +84,14 @@ def unbind(start: Draft, pool: Draft, host: Host) -> Host:
 def reclaim(start: Draft, pool: Draft, host: Host) -> Host:
     """An installed host is booted back into its pool without anybody going there."""
     return _give_back(start, pool, host, "reclaim")
+
+
+def abandon(start: Draft, pool: Draft, host: Host) -> None:
+    """A cluster is deleted: a host that was lent to it goes back to its pool, if there is a way back."""
+    try:
+        unbind(start, pool, cancel(start, host) if host.status in _PREPARED else host)
+    except StateConflict:
+        start.remove(host)
 
 
 def _give_back(start: Draft, pool: Draft, host: Host, trigger: Trigger) -> Host:

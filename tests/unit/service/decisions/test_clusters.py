@@ -12,9 +12,9 @@ from muster.model.wire.cluster import ClusterCreateParams, IgnoredValidations, V
 from muster.service.decisions import clusters as decide
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import BadRequest, StateConflict
-from muster.service.state import Cluster
+from muster.service.state import Cluster, InfraEnv
 from muster.service.validations import run
-from tests.unit.service.hosts import CLUSTER, NOW, make_realm
+from tests.unit.service.hosts import CLUSTER, INFRA_ENV, NOW, host_id, make_host, make_realm
 
 SECRET = '{"auths": {"registry.example.com": {"auth": "c2VjcmV0"}}}'
 NEW: dict[str, Any] = {"name": "alpha", "openshift_version": "1.36.2", "pull_secret": SECRET}
@@ -129,3 +129,47 @@ def test_a_cluster_goes_with_its_hosts_and_files() -> None:
     assert draft.is_gone
     assert not draft.hosts
     assert draft.documents == {(CLUSTER, "file/kubeconfig"): None}
+
+
+def make_pool(cluster_id: str | None) -> Draft:
+    infra_env = InfraEnv(id=INFRA_ENV, name="env", created_at=NOW, updated_at=NOW, cluster_id=cluster_id)
+    return Draft(Realm(INFRA_ENV, infra_env=infra_env), NOW)
+
+
+def test_an_infra_env_outlives_its_cluster() -> None:
+    pool = make_pool(CLUSTER)
+    draft = Draft(make_realm(2), NOW)
+    decide.deregister_cluster(draft, [], pool)
+    assert draft.is_gone
+    assert pool.infra_env.cluster_id is None
+    assert not pool.hosts
+    assert [event.name for event in pool.events] == ["infra_env_released"]
+
+
+@pytest.mark.parametrize(
+    ("status", "after"),
+    [
+        ("known", "unbinding"),
+        ("preparing-for-installation", "unbinding"),
+        ("installing-in-progress", "unbinding-pending-user-action"),
+    ],
+)
+def test_a_host_that_was_bound_from_a_pool_goes_back(status: str, after: str) -> None:
+    pool = make_pool(None)
+    realm = make_realm(1)
+    realm.put("host", host_id(1), make_host(1, status=status))
+    draft = Draft(realm, NOW)
+    decide.deregister_cluster(draft, [], pool)
+    assert not draft.hosts
+    assert (pool.hosts[host_id(1)].status, pool.hosts[host_id(1)].cluster_id) == (after, None)
+    assert not pool.infra_env.cluster_id
+
+
+def test_a_host_that_there_is_no_way_back_for_goes_with_its_cluster() -> None:
+    pool = make_pool(None)
+    realm = make_realm(1)
+    realm.put("host", host_id(1), make_host(1, status="reclaiming"))
+    draft = Draft(realm, NOW)
+    decide.deregister_cluster(draft, [], pool)
+    assert not draft.hosts
+    assert not pool.hosts
