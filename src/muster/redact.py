@@ -13,6 +13,8 @@ from itertools import accumulate
 from typing import Final
 
 MASK: Final = "••••"
+HIDDEN: Final = "(hidden)"
+"""The same in files that other programs read, where it has to be plain."""
 
 _HIDDEN: Final = (
     r"pullsecret|pass(?:word|wd|phrase)|\bpwd|secret|token|dockerconfigjson|\bauth\b|\bpsk|mka-cak"

@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
+from typing import Any
 
 from muster.config.formats.ignition import ignition_fault
 from muster.model.values import name_fault, url_fault
+from muster.redact import HIDDEN, MASK
 from muster.service.refusals import BadRequest
 
 
@@ -65,6 +67,7 @@ def domain_or_ip(field: str, text: str) -> str:
 
 def proxy(field: str, text: str) -> str:
     """The URL of a proxy, or nothing."""
+    secret(field, text)
     schemes = ("http", "https") if field.endswith("https_proxy") else ("http",)
     if text and (fault := url_fault(text, schemes)):
         raise refuse(field, f"it is no URL of a proxy: {fault}", "write it as http://proxy.example.com:3128")
@@ -82,14 +85,33 @@ def ntp(field: str, text: str) -> str:
     return text
 
 
+def secret(field: str, text: str) -> str:
+    """Any secret, but not what stands where one was shown."""
+    if text.strip() == HIDDEN or MASK in text:
+        why = "it is what is shown in the place of a secret, not the secret"
+        raise refuse(field, why, "give the secret itself, or leave it out: the one that is there stays")
+    return text
+
+
+def _secrets(field: str, body: Any) -> None:
+    """The same of all texts in JSON."""
+    if isinstance(body, str):
+        secret(field, body)
+    elif isinstance(body, dict | list):
+        for each in body.values() if isinstance(body, dict) else body:
+            _secrets(field, each)
+
+
 def pull_secret(field: str, text: str) -> str:
     """Logins of registries, as JSON. What is in it is never repeated."""
+    secret(field, text)
     try:
         body = json.loads(text)
     except ValueError:
         raise refuse(field, "it is not JSON", 'paste it whole, as {"auths": {...}}') from None
     if not isinstance(body, dict) or not isinstance(body.get("auths"), dict):
         raise refuse(field, "it has no auths", 'it looks like {"auths": {"registry.example.com": {...}}}')
+    _secrets(field, body)
     return text
 
 
@@ -101,6 +123,7 @@ def json_object(field: str, text: str) -> str:
         raise refuse(field, f"it is not JSON: {error}") from None
     if not isinstance(body, dict):
         raise refuse(field, "it is JSON, but no object", "begin with {")
+    _secrets(field, body)
     return text
 
 
@@ -108,6 +131,7 @@ def ignition(field: str, text: str) -> str:
     """An Ignition config that is merged into another, or nothing."""
     if text and (fault := ignition_fault(text)):
         raise refuse(field, f"it is no Ignition config that can be merged: {fault}")
+    _secrets(field, json.loads(text) if text else None)
     return text
 
 

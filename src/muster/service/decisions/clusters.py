@@ -24,6 +24,7 @@ from muster.model.wire.cluster import (
 )
 from muster.model.wire.operators import MonitoredOperator
 from muster.service.decisions import checks
+from muster.service.decisions.operators import Operators, asked_operators, replace_operators
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest, StateConflict
 from muster.service.state import Cluster
@@ -69,7 +70,8 @@ def register_cluster(draft: Draft, id: str, params: ClusterCreateParams, seal: S
         values.setdefault("platform", Platform(type="none"))
         values["user_managed_networking"] = True
     _check_shape(count, values)
-    cluster = _new(draft, id, "insufficient", **values)
+    asked = asked_operators(params) or ()
+    cluster = _new(draft, id, "insufficient", asked, **values)
     draft.add(cluster)
     draft.tell(
         cluster,
@@ -79,7 +81,7 @@ def register_cluster(draft: Draft, id: str, params: ClusterCreateParams, seal: S
     return cluster
 
 
-def _new(draft: Draft, id: str, status: str, **values: Any) -> Cluster:
+def _new(draft: Draft, id: str, status: str, operators: Operators = (), **values: Any) -> Cluster:
     now = draft.now
     return Cluster(
         id=id,
@@ -87,7 +89,9 @@ def _new(draft: Draft, id: str, status: str, **values: Any) -> Cluster:
         status_updated_at=now,
         created_at=now,
         updated_at=now,
-        monitored_operators=(msgspec.structs.replace(_CONSOLE, cluster_id=id),),
+        monitored_operators=tuple(
+            msgspec.structs.replace(each, cluster_id=id) for each in (_CONSOLE, *operators)
+        ),
         **values,
     )
 
@@ -139,6 +143,8 @@ def update_cluster(draft: Draft, params: V2ClusterUpdateParams, seal: Seal) -> C
     if "machine_networks" in values:
         values["machine_networks_reason"] = ""
     _check_shape(values.get("control_plane_count", cluster.control_plane_count), values)
+    if (asked := asked_operators(params)) is not None:
+        values["monitored_operators"] = replace_operators(cluster, asked)
     draft.change(cluster, **values, updated_at=draft.now)
     return draft.cluster
 

@@ -60,12 +60,15 @@ def update_host(draft: Draft, host: Host, params: HostUpdateParams, seal: Seal) 
 def _secrets(host: Host, params: HostUpdateParams, seal: Seal) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if params.ignition_endpoint_token is not None:
-        token = params.ignition_endpoint_token
+        token = checks.secret("ignition_endpoint_token", params.ignition_endpoint_token)
         values["ignition_endpoint_token"] = seal(host.id, "ignition_endpoint_token", token) if token else ""
     if params.ignition_endpoint_http_headers is not None:
         headers = {each.key: each.value for each in params.ignition_endpoint_http_headers}
+        for header in headers.values():
+            checks.secret("ignition_endpoint_http_headers", header or "")
         values["ignition_endpoint_http_headers"] = msgspec.json.encode(headers).decode()
     if params.fencing_credentials is not None:
+        checks.secret("fencing_credentials.password", params.fencing_credentials.password)
         body = msgspec.json.encode(params.fencing_credentials).decode()
         values["fencing_credentials"] = seal(host.id, "fencing_credentials", body)
     return values

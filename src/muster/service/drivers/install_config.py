@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from muster.redact import HIDDEN
 from muster.service.release_driver import ClusterOrder
 from muster.service.state import Cluster, Host
 
-_HIDDEN: Final = "(hidden)"
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
@@ -42,7 +42,7 @@ def _body(cluster: Cluster, hosts: Iterable[Host]) -> dict[str, Any]:
         "compute": [{"name": "worker", "architecture": architecture, "replicas": roles.count("worker")}],
         "networking": _networking(cluster),
         "platform": _platform(cluster),
-        "pullSecret": _HIDDEN,
+        "pullSecret": HIDDEN,
         "sshKey": cluster.ssh_public_key,
     }
     if "arbiter" in roles:

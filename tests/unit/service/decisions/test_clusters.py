@@ -9,11 +9,13 @@ import msgspec
 import pytest
 
 from muster.model.wire.cluster import ClusterCreateParams, IgnoredValidations, V2ClusterUpdateParams
+from muster.service.decisions import checks
 from muster.service.decisions import clusters as decide
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import BadRequest, StateConflict
 from muster.service.state import Cluster, InfraEnv
-from muster.service.validations import run
+from muster.service.validations import operators, run
+from muster.service.validations.operators import Operator
 from tests.unit.service.hosts import CLUSTER, INFRA_ENV, NOW, host_id, make_host, make_realm
 
 SECRET = '{"auths": {"registry.example.com": {"auth": "c2VjcmV0"}}}'
@@ -173,3 +175,64 @@ def test_a_host_that_there_is_no_way_back_for_goes_with_its_cluster() -> None:
     decide.deregister_cluster(draft, [], pool)
     assert not draft.hosts
     assert not pool.hosts
+
+
+# Operators
+
+
+def test_an_operator_that_is_not_known_is_refused() -> None:
+    many: tuple[dict[str, Any], ...] = (
+        {"olm_operators": [{"name": "lvm"}]},
+        {"olm_operators": [{"name": "lvm"}, {}]},
+    )
+    for params in many:
+        with pytest.raises(BadRequest, match="olm_operators: there is no operator lvm") as refused:
+            create(**params)
+        assert "none yet" in refused.value.hint
+        with pytest.raises(BadRequest, match="there is no operator lvm"):
+            update(**params)
+    with pytest.raises(BadRequest, match="there is no bundle virtualization"):
+        create(operator_bundles=[{"id": "virtualization"}])
+    nothings: tuple[Any, ...] = ([], None)
+    for nothing in nothings:
+        assert [each.name for each in create(olm_operators=nothing).monitored_operators] == ["console"]
+        update(olm_operators=nothing, operator_bundles=nothing)
+
+
+def test_an_operator_that_is_known_is_monitored_until_it_is_not_named_any_more() -> None:
+    made = Operator("lvm")
+    operators.register(made)
+    try:
+        draft = Draft(Realm(CLUSTER), NOW)
+        new = {**NEW, "olm_operators": [{"name": "lvm", "properties": "{}"}]}
+        decide.register_cluster(draft, CLUSTER, msgspec.convert(new, ClusterCreateParams), seal)
+        found = draft.cluster.monitored_operators
+        assert [(each.name, each.operator_type, each.cluster_id) for each in found] == [
+            ("console", "builtin", CLUSTER),
+            ("lvm", "olm", CLUSTER),
+        ]
+        same = V2ClusterUpdateParams(name="beta")
+        assert decide.update_cluster(draft, same, seal).monitored_operators == found
+        none = V2ClusterUpdateParams(olm_operators=())
+        assert decide.update_cluster(draft, none, seal).monitored_operators == found[:1]
+    finally:
+        operators.forget(made)
+
+
+# What is shown in the place of a secret
+
+
+@pytest.mark.parametrize("shown", ["(hidden)", " (hidden)\n", '{"auths": {"a": {"auth": "••••"}}}'])
+def test_what_is_shown_in_the_place_of_a_secret_is_not_taken_for_one(shown: str) -> None:
+    for act in (create, update):
+        with pytest.raises(BadRequest, match="pull_secret: it is what is shown in the place of a secret"):
+            act(pull_secret=shown)
+    with pytest.raises(BadRequest, match="http_proxy: it is what is shown"):
+        update(http_proxy="http://••••@proxy.example.com:3128")
+
+
+def test_nor_in_json() -> None:
+    for wrong in ('{"pullSecret": "(hidden)"}', '{"a": [{"b": "\\u2022\\u2022\\u2022\\u2022"}]}'):
+        with pytest.raises(BadRequest, match="the file: it is what is shown in the place of a secret"):
+            checks.json_object("the file", wrong)
+    assert checks.json_object("the file", '{"a": "it is (hidden) there"}')

@@ -55,6 +55,19 @@ def test_disks_that_are_not_formatted_add_up() -> None:
     assert host.skip_formatting_disks == ("b",)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"ignition_endpoint_token": "(hidden)"},
+        {"ignition_endpoint_http_headers": [{"key": "X-Token", "value": "••••"}]},
+        {"fencing_credentials": {"address": "a", "username": "u", "password": "(hidden)"}},
+    ],
+)
+def test_what_is_shown_in_the_place_of_a_secret_is_not_taken_for_one(values: dict[str, Any]) -> None:
+    with pytest.raises(BadRequest, match="it is what is shown in the place of a secret"):
+        update(draft_with(), **values)
+
+
 def test_secrets_are_sealed() -> None:
     host = update(
         draft_with(),
