@@ -130,6 +130,8 @@ class Host(State, frozen=True, kw_only=True):
     """By network and by family of addresses: which peers answered."""
     peers: dict[str, Peer] = msgspec.field(default_factory=dict)
     """The peers with which something is wrong, by id."""
+    reports: dict[str, str] = msgspec.field(default_factory=dict)
+    """Its files with what it reported, word for word: about which peers each is the last word."""
     ntp_sources: tuple[NtpSource, ...] | None = None
     clock_offset_s: int | None = None
     """How far its clock is ahead of ours, rounded."""

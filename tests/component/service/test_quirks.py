@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from muster.service.auth.personas import Grant, Persona, Scope
+from muster.service.steps import peers
 from tests.component.service.test_personas import HOSTS, Place, furnish, register
-from tests.component.service.whole import API, Whole, machines, open_service, play
+from tests.component.service.whole import API, Whole, come, machines, open_service, play
 from tests.discovery import NETWORK
 
 Story = Callable[[Whole, Place], Awaitable[None]]
@@ -59,6 +61,29 @@ def test_an_infra_env_that_was_made_while_its_cluster_was_deleted(tmp_path: Path
         assert service.engine.infra_env(here.infra_env_id).cluster_id is None
 
     tell(tmp_path, story)
+
+
+def test_a_host_shows_all_its_peers_even_if_it_checked_them_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "FAN_OUT", 1)
+
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            made = await site.make_cluster()
+            path = f"/infra-envs/{made['infra_env_id']}/hosts"
+            async with site.hosts(made["infra_env_id"], machines(4)):
+                await come(lambda: _are_all_shown(site, path))
+
+    play(scene)
+
+
+async def _are_all_shown(site: Whole, path: str) -> bool:
+    hosts = (await site.ask("GET", path)).json
+    ids = {each["id"] for each in hosts}
+    told = {each["id"]: json.loads(each.get("connectivity") or "{}") for each in hosts}
+    shown = {id: [one["host_id"] for one in told[id].get("remote_hosts", ())] for id in told}
+    return len(ids) == 4 and all(sorted(shown[id]) == sorted(ids - {id}) for id in ids)
 
 
 # Addresses

@@ -8,6 +8,8 @@ from muster.model.wire.host import Host as WireHost
 from muster.service.api.call import Call, Reply, reply
 from muster.service.api.views.clusters import show_cluster
 from muster.service.api.views.hosts import show_host
+from muster.service.realm import Realm
+from muster.service.replies.reports import merge_reports
 from muster.service.state import Host
 
 
@@ -17,9 +19,15 @@ def shown_host(
     """A host, when it was last heard, and what it reported of its peers."""
     engine = call.service.engine
     realm = engine.realm_of("host", host.id)
-    report = call.service.store.document(realm.id, host.id, "connectivity") if with_connectivity else None
+    report = _report(call, realm, host) if with_connectivity else None
     heard_at = engine.heard.get(host.id)
     return show_host(host, realm.cluster, heard_at=heard_at, connectivity=report, inventory=with_inventory)
+
+
+def _report(call: Call, realm: Realm, host: Host) -> bytes | None:
+    numbers = {each.id: each.number for each in realm.hosts.values()} if len(host.reports) > 1 else {}
+    store = call.service.store
+    return merge_reports(host.reports, numbers, lambda name: store.document(realm.id, host.id, name))
 
 
 def shown_cluster(call: Call, id: str, *, with_hosts: bool) -> WireCluster:

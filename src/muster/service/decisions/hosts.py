@@ -138,6 +138,7 @@ def update_ignition(draft: Draft, host: Host, config: str) -> Host:
 def deregister_host(draft: Draft, host: Host) -> None:
     """A host is gone; when it asks again it is told so."""
     draft.tell(host, "host_deregistered", f"Host {host.requested_hostname or host.id}: deregistered")
+    draft.documents.update({(host.id, name): None for name in host.reports})
     draft.remove(host)
 
 

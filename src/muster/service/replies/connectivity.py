@@ -25,6 +25,7 @@ from muster.service.derive.bits import read_bits, write_bits
 from muster.service.derive.directory import Directory, Entry, directory_of, make_entry
 from muster.service.realm import Draft
 from muster.service.replies.reading import read_output
+from muster.service.replies.reports import note_report
 from muster.service.state import Host, Peer
 
 SLOW_MS: Final = 100
@@ -35,7 +36,6 @@ _RTT_STEP_MS: Final = 50
 _MAX_SENTENCES: Final = 8
 _MAX_PEERS: Final = 32
 """With so many peers something is told in words; of the rest it is known that they were not reached."""
-DOCUMENT: Final = "connectivity"
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -82,7 +82,16 @@ def _take(draft: Draft, host: Host, output: str) -> None:
     values = reading.merge(host, directory)
     if any(getattr(host, name) != value for name, value in values.items()):
         draft.change(host, **values)
-        draft.documents[host.id, DOCUMENT] = output.encode()
+        if reading.asked:
+            _keep(draft, host, reading.asked, output)
+
+
+def _keep(draft: Draft, host: Host, asked: int, output: str) -> None:
+    """The report word for word, for whoever wants to look at it."""
+    reports, name, gone = note_report(host.reports, asked)
+    draft.change(host, reports=reports)
+    draft.documents.update({(host.id, each): None for each in gone})
+    draft.documents[host.id, name] = output.encode()
 
 
 class Reading:

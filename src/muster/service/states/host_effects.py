@@ -20,6 +20,7 @@ _TOLD: Final[dict[str, Any]] = {
     "asked": "",
     "reached": {},
     "peers": {},
+    "reports": {},
     "ntp_sources": None,
     "clock_offset_s": None,
     "free_addresses": None,
@@ -49,6 +50,7 @@ def _effect(make: Callable[[HostSight], None]) -> Callable[[HostSight], None]:
 @_effect
 def forget_told(see: HostSight) -> None:
     """It booted anew: nothing that it told before holds."""
+    see.draft.documents.update({(see.host.id, name): None for name in see.host.reports})
     see.draft.change(see.host, **_TOLD, **_PROGRESS, bootstrap=see.host.bootstrap and is_single(see.cluster))
 
 

@@ -34,6 +34,7 @@ _NOBODYS: Final[dict[str, Any]] = {
     "asked": "",
     "reached": {},
     "peers": {},
+    "reports": {},
     "resolutions": None,
     "verified_vips": None,
     "free_addresses": None,
@@ -111,7 +112,8 @@ def _leave(start: Draft, host: Host, trigger: Trigger, verb: str) -> Host:
         )
     moved = start.hosts[host.id]
     start.remove(moved)
-    return moved
+    start.documents.update({(moved.id, name): None for name in moved.reports})
+    return msgspec.structs.replace(moved, reports={})
 
 
 def _arrive(end: Draft, host: Host, message: str, name: str) -> Host:
