@@ -199,6 +199,7 @@ def test_a_port_that_is_taken(tmp_path: Path, flag: str) -> None:
         (["--password-file", "nowhere"], "cannot read nowhere"),
         (["--password-file", "/dev/null"], "/dev/null has no password in its first line"),
         (["--token-key", "/dev/null"], "is not an ECDSA key"),
+        (["--disable-validation", "ntp-sync"], "there is no validation ntp-sync; did you mean ntp-synced"),
         (["--key", "/dev/null"], "--key is given without --certificate"),
         (["--certificate", "/dev/null"], "/dev/null is not a certificate in PEM"),
         (["--data", "/dev/null"], "/dev/null is not a directory"),

@@ -76,6 +76,11 @@ _OPTIONS: Final = (
         help="Public key (PEM) whose tokens are accepted, too. May be given several times.",
     ),
     click.option(
+        "--disable-validation", "disabled", metavar="ID", multiple=True,
+        envvar="MUSTER_DISABLED_VALIDATIONS",
+        help="Validation that is not asked, such as ntp-synced. May be given several times.",
+    ),
+    click.option(
         "--release", "releases", metavar="STORE", type=_PATH, multiple=True, envvar="MUSTER_RELEASES",
         help="Content store with releases that can be installed. May be given several times.",
     ),
@@ -102,6 +107,7 @@ class _Wish:
     key: Path | None
     password_file: Path | None
     token_keys: tuple[Path, ...]
+    disabled: tuple[str, ...]
     releases: tuple[Path, ...]
     base_images: tuple[str, ...]
 
@@ -215,6 +221,7 @@ def _serve(wish: _Wish, stack: ExitStack, *, as_json: bool) -> None:
 def _settings(wish: _Wish, releases: Releases, stack: ExitStack) -> Settings:
     from muster.cli.serve_stock import find_certificate, find_images, load_password, read_text
     from muster.service.hosting import Settings
+    from muster.service.validations.disabled import check_disabled
 
     return Settings(
         data=wish.data,
@@ -225,6 +232,7 @@ def _settings(wish: _Wish, releases: Releases, stack: ExitStack) -> Settings:
         certificate=find_certificate(wish.certificate, wish.key),
         password_hash=load_password(wish.password_file),
         token_keys=tuple(read_text(path) for path in wish.token_keys),
+        disabled=check_disabled(wish.disabled),
         offers=releases.offers,
         images=find_images(wish.base_images, stack),
     )

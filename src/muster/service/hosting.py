@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -101,6 +102,8 @@ class Settings:
     password_hash: str = field(default="", repr=False)
     token_keys: tuple[str, ...] = ()
     """Public keys (PEM) whose tokens are accepted too."""
+    disabled: frozenset[str] = frozenset()
+    """Validations that are not asked, unless a cluster has a list of its own of what it ignores."""
     offers: Offers = field(default_factory=Offers)
     images: Mapping[tuple[str, str], Callable[[], BaseImage]] = field(default_factory=dict)
     """Base images by architecture and version."""
@@ -144,7 +147,7 @@ class Running:
         self.login = Login(LoginSettings(settings.password_hash), self.tokens, os.urandom)
         self._claim = claim_store(settings.database or settings.data)
         self.store: Store = open_store(settings.database or settings.data)
-        self.engine = Engine(react)
+        self.engine = Engine(partial(react, disabled=settings.disabled))
         self.engine.load(self.store.load(), clock())
         self._ended = EndedSessions(keys, clock().timestamp())
         vault = SealedVault(load_safe(keys, os.urandom))
@@ -163,7 +166,7 @@ class Running:
             links=SignedLinks(self.tokens, url),
             host_tokens=HostTokens(self.tokens, HostTies(self.engine), clock),
             offers=settings.offers,
-            time_passed=time_passed,
+            time_passed=partial(time_passed, disabled=settings.disabled),
             url=url,
         )
         self._committer = Committer(self.store)
@@ -238,6 +241,7 @@ class Running:
         last = None if self._claim is None else self._claim.last_seen
         if last is not None and abs(away := self._clock() - last) >= NOTABLE:
             self.service.was_away(away)
+        self.service.judge_again(self.settings.disabled)
 
     async def _stay(self, claim: Claim) -> None:
         """Leave a sign of life now and then."""

@@ -40,30 +40,35 @@ _UNDER_WAY: Final = frozenset(
 """States of a cluster in which nobody asks any more whether it can be installed."""
 
 
-def react(draft: Draft) -> None:
-    """Do what follows from the changes of a draft."""
+def react(draft: Draft, disabled: frozenset[str] = _NOBODY) -> None:
+    """Do what follows from the changes of a draft; some validations may be switched off."""
     for _ in range(_ROUNDS):
         changes = draft.take_changes()
         if not changes:
             return
         derive(draft, changes, lambda host, role: _fits(draft, host, role))
         _merge(changes, draft.take_changes())
-        _judge(draft, changes)
+        _judge(draft, changes, disabled)
         _merge(changes, draft.take_changes())
         if not draft.is_gone:
             react_states(
-                draft, changes, lambda host: _fitness(draft, host), lambda _: _cluster_fitness(draft)
+                draft,
+                changes,
+                lambda host: _fitness(draft, host, disabled),
+                lambda _: _cluster_fitness(draft),
             )
             _name_installations(draft)
     names = sorted({field for fields in draft.changes.values() for field in fields})
     raise AssertionError(f"what follows from a change never ends: {', '.join(names)}")
 
 
-def time_passed(draft: Draft, kind: Kind, id: str, silent: bool) -> None:
+def time_passed(draft: Draft, kind: Kind, id: str, silent: bool, disabled: frozenset[str] = _NOBODY) -> None:
     """A deadline has come, or a host has been silent for too long."""
     if kind == "host" and silent:
         fell_silent(draft, draft.hosts[id])
-    decide_time_passed(draft, kind, id, lambda host: _fitness(draft, host), lambda _: _cluster_fitness(draft))
+    decide_time_passed(
+        draft, kind, id, lambda host: _fitness(draft, host, disabled), lambda _: _cluster_fitness(draft)
+    )
 
 
 def _merge(changes: dict[Key, set[str]], more: Mapping[Key, set[str]]) -> None:
@@ -96,7 +101,7 @@ def _name_installations(draft: Draft) -> None:
 # Verdicts
 
 
-def _judge(draft: Draft, changes: Mapping[Key, Set[str]]) -> None:
+def _judge(draft: Draft, changes: Mapping[Key, Set[str]], disabled: frozenset[str]) -> None:
     asked: Set[str] = frozenset().union(
         *(fields for (kind, _), fields in changes.items() if kind == "cluster")
     )
@@ -104,7 +109,7 @@ def _judge(draft: Draft, changes: Mapping[Key, Set[str]]) -> None:
     for id, ids in _questions(draft, hosts, asked).items():
         host = draft.hosts.get(id)
         if host is not None:
-            _judge_host(draft, host, ids)
+            _judge_host(draft, host, ids, disabled)
     if draft.is_pool or draft.is_gone:
         return
     if draft.cluster.status in _UNDER_WAY:
@@ -112,7 +117,7 @@ def _judge(draft: Draft, changes: Mapping[Key, Set[str]]) -> None:
     fields = frozenset().union(*hosts.values(), {"verdicts"} if hosts else _NOBODY)
     ids = affected_of_cluster(fields, asked)
     if ids or "status" in asked:
-        _judge_cluster(draft, None if "status" in asked else ids)
+        _judge_cluster(draft, None if "status" in asked else ids, disabled)
 
 
 def _questions(draft: Draft, hosts: Mapping[str, Set[str]], asked: Set[str]) -> dict[str, frozenset[str]]:
@@ -138,19 +143,19 @@ def _peers(draft: Draft, id: str, fields: Set[str]) -> Set[str]:
     return concerned_peers(draft.realm.hosts.get(id), draft.hosts.get(id), fields, draft.hosts)
 
 
-def _judge_host(draft: Draft, host: Host, ids: frozenset[str]) -> None:
+def _judge_host(draft: Draft, host: Host, ids: frozenset[str], disabled: frozenset[str]) -> None:
     view = HostView(host, _cluster_of(draft), draft.hosts, draft.now)
-    verdicts = judge_host(view, ids if host.verdicts else None, host.verdicts)
+    verdicts = judge_host(view, ids if host.verdicts else None, host.verdicts, disabled)
     if verdicts == host.verdicts:
         return
     draft.change(host, verdicts=verdicts)
     _tell_turns(draft, host, f"Host {name_of(host)}", verdicts)
 
 
-def _judge_cluster(draft: Draft, ids: frozenset[str] | None) -> None:
+def _judge_cluster(draft: Draft, ids: frozenset[str] | None, disabled: frozenset[str]) -> None:
     cluster = draft.cluster
     view = ClusterView(cluster, draft.hosts, draft.now)
-    verdicts = judge_cluster(view, ids if cluster.verdicts else None, cluster.verdicts)
+    verdicts = judge_cluster(view, ids if cluster.verdicts else None, cluster.verdicts, disabled)
     if verdicts == cluster.verdicts:
         return
     draft.change(cluster, verdicts=verdicts)
@@ -186,7 +191,7 @@ def _turned(before: tuple[Verdict, ...], after: tuple[Verdict, ...]) -> list[tup
 # What verdicts mean for states
 
 
-def _fitness(draft: Draft, host: Host) -> HostFitness:
+def _fitness(draft: Draft, host: Host, disabled: frozenset[str]) -> HostFitness:
     ignored = () if draft.is_pool else draft.cluster.ignored_host_validations
     if draft.is_pool:
         blocking = fitness.blocking(fitness.members("pool"), host.verdicts)
@@ -197,7 +202,7 @@ def _fitness(draft: Draft, host: Host) -> HostFitness:
         for group in ("min_hardware", "required_input", "sufficient", "prepare")
     }
     failing = tuple(dict.fromkeys(each.id for part in parts.values() for each in part))
-    ready = fitness.is_prepared(host, ignored)
+    ready = fitness.is_prepared(host, ignored or disabled)
     return HostFitness(
         not parts["min_hardware"], not parts["required_input"], not parts["sufficient"], ready, failing
     )

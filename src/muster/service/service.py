@@ -33,6 +33,7 @@ from muster.service.states.clock import extend_waits, move_times
 from muster.service.steps.sent import Sent, note_reply
 from muster.service.store.port import Change, ConflictError, Store, StoreError
 from muster.service.upkeep import Upkeep
+from muster.service.validations.disabled import is_judged_otherwise, judge_again
 
 T = TypeVar("T")
 _TRIES: Final = 8
@@ -179,9 +180,18 @@ class Service:
         else:
             self._write_all(lambda draft: extend_waits(draft, away), self.now())
 
-    def _write_all(self, decide: Callable[[Draft], None], now: datetime) -> None:
+    def judge_again(self, disabled: frozenset[str]) -> None:
+        """What was judged while other validations were switched off is judged anew."""
+        self._write_all(judge_again, self.now(), lambda realm: is_judged_otherwise(realm, disabled))
+
+    def _write_all(
+        self,
+        decide: Callable[[Draft], None],
+        now: datetime,
+        concerns: Callable[[Realm], bool] = lambda _: True,
+    ) -> None:
         """Decide about every realm at once; what is decided next is decided upon it, and written after it."""
-        for realm in list(self.engine.realms.values()):
+        for realm in filter(concerns, list(self.engine.realms.values())):
             change, _ = self.engine.change(realm, decide, now)
             if change is not None:
                 task = asyncio.ensure_future(self._written(self._committer.submit([change]), change))

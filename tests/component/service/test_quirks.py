@@ -86,6 +86,25 @@ async def _are_all_shown(site: Whole, path: str) -> bool:
     return len(ids) == 4 and all(sorted(shown[id]) == sorted(ids - {id}) for id in ids)
 
 
+def test_validations_that_the_settings_switch_off_are_so_after_a_start(tmp_path: Path) -> None:
+    id = "dns-domain-defined"
+
+    async def look(path: str = "", **settings: Any) -> tuple[str, str]:
+        """What is said of a cluster without a domain; the cluster is made first where there is none."""
+        async with open_service(tmp_path, **settings) as site:
+            path = path or f"/clusters/{(await site.make_cluster(base_dns_domain=''))['id']}"
+            shown = json.loads((await site.ask("GET", path)).json["validations_info"])
+            return path, next(each["status"] for part in shown.values() for each in part if each["id"] == id)
+
+    async def scene() -> None:
+        path, first = await look()
+        _, second = await look(path, disabled=frozenset({id}))
+        _, third = await look(path)
+        assert (first, second, third) == ("failure", "disabled", "failure")
+
+    play(scene)
+
+
 # Addresses
 
 
