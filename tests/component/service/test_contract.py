@@ -45,6 +45,8 @@ TOO_MUCH: Final = (413, 414, 431)
 KEPT: Final = frozenset({"v2DeregisterCluster", "DeregisterInfraEnv", "v2DeregisterHost"})
 """What would end what the others are called about is called about nothing."""
 EXAMPLES: Final = 8
+PATIENCE_S: Final = 300.0
+"""The machine may be busy: the ten seconds of the library are no part of the contract."""
 CHECKS: Final = [
     not_a_server_error,
     checks.status_code_conformance,
@@ -80,11 +82,11 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert ready.wait(60)
+    assert ready.wait(PATIENCE_S)
     yield found
     found.session.close()
     loops[0].call_soon_threadsafe(end.set)
-    thread.join(60)
+    thread.join(PATIENCE_S)
     assert not thread.is_alive()
 
 
@@ -151,4 +153,10 @@ def _call(serving: Serving, route: Route, case: Case[Any]) -> Response:
     headers = dict(serving.headers)
     if route.operation_id == "v2Logout":
         headers.clear()  # Nobody in particular: the others stay logged in.
-    return case.call(base_url=serving.url, session=serving.session, headers=headers, verify=serving.authority)
+    return case.call(
+        base_url=serving.url,
+        session=serving.session,
+        headers=headers,
+        verify=serving.authority,
+        timeout=PATIENCE_S,
+    )

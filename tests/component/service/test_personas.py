@@ -19,12 +19,13 @@ from muster.service.api.table.route import Route
 from muster.service.auth.keys import make_key_ring
 from muster.service.auth.personas import Grant, Persona, Scope
 from muster.service.auth.tokens import Tokens
+from muster.service.edge.limits import RATES
 from muster.service.edge.limits import Settings as LimitSettings
 from muster.service.edge.rate import Rate
 from tests.component.service.whole import Answer, Whole, open_service, play
 
 ACCESS: Final = Path(__file__).parents[3] / "docs/reference/access.md"
-UNHURRIED: Final = LimitSettings(rates=dict.fromkeys(("people", "hosts"), Rate(1e6, 1e6)))
+UNHURRIED: Final = LimitSettings(rates=dict.fromkeys(RATES, Rate(1e6, 1e6)))
 HOSTS: Final = (
     "0f8fad5b-d9cb-469f-a165-70867728950e",
     "7c9e6679-7425-40de-944b-e07fc1f90ae7",
