@@ -201,6 +201,7 @@ class Person:
             "ssh_public_key": SSH_KEY,
             "api_vips": [{"ip": f"{net}.251"}],
             "ingress_vips": [{"ip": f"{net}.252"}],
+            "cluster_networks": [{"cidr": "10.128.0.0/14", "host_prefix": 25}],
         }
         cluster = await self.ask("POST", "/clusters", params)
         given = {"name": f"{name}-env", "pull_secret": PULL_SECRET, "cluster_id": cluster["id"]}
