@@ -55,7 +55,7 @@ class Questions:
 
     def make(self) -> dict[str, list[bytes]]:
         """One round of each kind, for a few hundred hosts at most."""
-        again = max(1, 100 // len(self._sample))
+        again = max(1, 400 // len(self._sample))
         found: dict[str, list[bytes]] = {name: [] for name in TO_BEAT_MS}
         for _ in range(again):
             turn = next(self._turn)

@@ -177,9 +177,14 @@ class Cost:
 
 
 async def measure(server: Server, requests: Sequence[bytes], at_once: int) -> Cost:
-    """Send requests over so many connections, each one after the other; what one took of the server."""
+    """Send requests over so many connections, each one after the other; what one took of the server.
+
+    The connections are there before: each has had an answer.
+    """
     context = client_context()
     lines = [await open_line(server.port, context) for _ in range(at_once)]
+    for line in lines:
+        await line.send(Request("GET", "/", "").render())
     waiting = iter(requests)
 
     async def work(line: Line) -> None:

@@ -4,7 +4,8 @@
     change, answer = engine.change(realm, decide, now)
     await committer.commit([change])        # durable now, or an error: then the realm is loaded again
 
-One thread writes. It takes all that waits, in order, and writes it in one transaction; if that fails, each
+One thread writes. What one turn of the loop brings is handed to it together: whoever came at the same moment
+is not written alone. It takes all that waits, in order, and writes it in one transaction; if that fails, each
 set of changes is tried alone, so that only those fail that have to. What was decided upon a change that
 failed fails, too, whatever its version is: another replica may have made that version meanwhile. A realm is
 written again after `renew`, which says that it was loaded from the store since.
@@ -45,6 +46,8 @@ class Committer:
         self._store, self._tell = store, failed
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
+        self._gathered: list[_Waiting] = []
+        """What came in this turn of the loop."""
         self._last: dict[str, asyncio.Future[None]] = {}
         self._epochs: dict[str, int] = {}
         """How often each realm was loaded again."""
@@ -62,8 +65,15 @@ class Committer:
         epochs = {each.realm: self._epochs.get(each.realm, 0) for each in changes}
         for realm in epochs:
             self._last[realm] = future
-        self._queue.put(_Waiting(changes, epochs, future))
+        if not self._gathered:
+            self._loop.call_soon(self._hand_over)
+        self._gathered.append(_Waiting(changes, epochs, future))
         return future
+
+    def _hand_over(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        for each in gathered:
+            self._queue.put(each)
 
     async def commit(self, changes: Sequence[Change]) -> None:
         """Have changes written, all or none, and wait until they are durable.
@@ -96,6 +106,7 @@ class Committer:
         """Take nothing more, and wait until all is written."""
         if self._is_open:
             self._is_open = False
+            self._hand_over()
             self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
