@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from muster.service.derive.run import derive
+from muster.service.parts import PARTS, THERE
 from muster.service.realm import Draft, Key
 from muster.service.state import Cluster, Host, Kind, Verdict
 from muster.service.states.fitness import ClusterFitness, HostFitness
@@ -38,8 +39,10 @@ _UNDER_WAY: Final = frozenset(
     {"installing", "finalizing", "installed", "installing-pending-user-action", "error", "cancelled"}
 )
 """States of a cluster in which nobody asks any more whether it can be installed."""
-_APART: Final = frozenset({"asked", "reached", "peers", "groups", "networks", "collisions", "twins"})
-"""Of a host: what no state depends on, unless it changes a verdict."""
+_APART: Final = PARTS - {THERE, "inventory.hostname", "inventory.interfaces"} | {
+    *("inventory", "asked", "reached", "peers", "groups", "networks", "collisions", "twins")
+}
+"""Of a host: what no state depends on, and no text about it, unless it changes a verdict."""
 
 
 def react(draft: Draft, disabled: frozenset[str] = _NOBODY) -> None:
@@ -52,7 +55,7 @@ def react(draft: Draft, disabled: frozenset[str] = _NOBODY) -> None:
         _merge(changes, draft.take_changes())
         _judge(draft, changes, disabled)
         _merge(changes, draft.take_changes())
-        if not draft.is_gone and _concern_states(draft, changes):
+        if not draft.is_gone and _concern_states(changes):
             react_states(
                 draft,
                 changes,
@@ -78,20 +81,9 @@ def _merge(changes: dict[Key, set[str]], more: Mapping[Key, set[str]]) -> None:
         changes.setdefault(key, set()).update(fields)
 
 
-def _concern_states(draft: Draft, changes: Mapping[Key, Set[str]]) -> bool:
-    """Whether any state may depend on these changes, or what is told with it."""
-    return any(
-        kind != "host" or not fields <= _APART and not (fields - _APART == {"inventory"} and _is_alike(draft, id))
-        for (kind, id), fields in changes.items()
-    )
-
-
-def _is_alike(draft: Draft, id: str) -> bool:
-    """Whether a host's inventory was there before, with the names and addresses that texts tell of."""
-    one, other = (each and each.inventory for each in (draft.realm.hosts.get(id), draft.hosts.get(id)))
-    if one is None or other is None:
-        return False
-    return one.hostname == other.hostname and one.interfaces == other.interfaces
+def _concern_states(changes: Mapping[Key, Set[str]]) -> bool:
+    """Whether any state may depend on these changes."""
+    return any(kind != "host" or not fields <= _APART for (kind, _), fields in changes.items())
 
 
 def _cluster_of(draft: Draft) -> Cluster | None:

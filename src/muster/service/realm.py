@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
+from muster.service.parts import PARTS, changed_parts
 from muster.service.state import TYPES, Cluster, Host, InfraEnv, Kind, State, Subject, kind_of
 
 Severity: TypeAlias = Literal["info", "warning", "error", "critical"]
@@ -169,7 +170,10 @@ class Draft:
         self._request_id = request_id
         self.events: list[Event] = []
         self.changes: dict[Key, set[str]] = {}
-        """Which fields changed since somebody last took note; all of them when a subject is new or gone."""
+        """Which fields changed since somebody last took note; all of them when a subject is new or gone.
+
+        Of an inventory that changed its parts that did are among them, too.
+        """
         self._above: dict[str, Host | None] = {}
         self._cluster, self._infra_env = realm.cluster, realm.infra_env
         self.hosts: Mapping[str, Host] = _Hosts(realm.hosts, self._above)
@@ -209,6 +213,8 @@ class Draft:
         new = {name: value for name, value in values.items() if getattr(present, name) != value}
         if new:
             self._record(kind, subject.id, msgspec.structs.replace(present, **new), values=new)
+            if "inventory" in new and isinstance(present, Host):
+                self.changes[kind, subject.id] |= changed_parts(present.inventory, new["inventory"])
 
     def tell(
         self, subject: Subject, name: str, message: str, /, *, severity: Severity = "info", **props: Any
@@ -241,8 +247,11 @@ class Draft:
         else:
             assert after is None or isinstance(after, InfraEnv)
             self._infra_env = after
-        fields = parts.get("values") or _FIELDS[kind]
-        self.changes.setdefault((kind, id), set()).update(fields)
+        changed = self.changes.setdefault((kind, id), set())
+        if after is None or parts.get("born"):
+            changed.update(_FIELDS[kind], PARTS)
+        else:
+            changed.update(parts["values"])
 
     def _event(self, kind: Kind, id: str, **parts: Any) -> None:
         last = self.events[-1] if self.events else None

@@ -18,9 +18,24 @@ from muster.service.state import Host
 
 Fields: TypeAlias = Mapping[str, set[str]]
 """By host: the fields that changed."""
-_DISKS: Final = frozenset({"inventory", "role", "suggested_role", "installation_disk_id", "disk_reason"})
-_NAMES: Final = frozenset({"inventory", "requested_hostname"})
-_ROLES: Final = frozenset({"inventory", "role", "suggested_role"})
+_ROUTED: Final = frozenset({"inventory.interfaces", "inventory.routes"})
+_DISKS: Final = _ROUTED | {
+    *("inventory.disks", "inventory.cpu", "inventory.system_vendor"),
+    *("role", "suggested_role", "installation_disk_id", "disk_reason"),
+}
+_NAMES: Final = frozenset({"inventory.hostname", "inventory.interfaces", "requested_hostname"})
+_ROLES: Final = frozenset(
+    {
+        *(
+            "inventory.cpu",
+            "inventory.memory",
+            "inventory.disks",
+            "inventory.gpus",
+            "inventory.system_vendor",
+        ),
+        *("inventory.interfaces", "role", "suggested_role"),
+    }
+)
 _CLUSTER_ROLES: Final = frozenset(
     {"control_plane_count", "openshift_version", "monitored_operators", "status"}
 )
@@ -45,7 +60,7 @@ def derive(draft: Draft, changes: Mapping[Key, Set[str]], fits: Fits) -> None:
     for (kind, id), fields in draft.changes.items():
         if kind == "host" and id in hosts:
             hosts[id] |= fields
-    _keep_directory(draft, _with(hosts, {"inventory"}))
+    _keep_directory(draft, _with(hosts, {"inventory.interfaces"}))
     if not draft.is_pool and asked | set(hosts):
         _derive_realm(draft, hosts, asked, fits)
 
@@ -58,7 +73,7 @@ def _with(hosts: Fields, fields: Set[str]) -> set[str]:
 def _derive_host(draft: Draft, host: Host, fields: Set[str]) -> None:
     if not fields.isdisjoint(_DISKS) and is_open(host):
         draft.change(host, **disks.derive_disks(host, None if draft.is_pool else draft.cluster))
-    if "inventory" in fields:
+    if "inventory.interfaces" in fields:
         found = networks.networks_of(host.inventory)
         if found != host.networks:
             reached = {name: bits for name, bits in host.reached.items() if "/" not in name or name in found}

@@ -39,7 +39,7 @@ from muster.service.validations.registry import (
 _CHOSEN: Final = frozenset({"installation_disk_id", "installation_disk_path"})
 
 
-@on_host("has-min-valid-disks", "hardware", Reads({"inventory"}), pool=True)
+@on_host("has-min-valid-disks", "hardware", Reads({"inventory.disks"}), pool=True)
 def has_min_valid_disks(see: HostView) -> Answer:
     inventory = see.host.inventory
     if inventory is None:
@@ -85,7 +85,7 @@ def speed_of_disk(host: Host) -> DiskSpeed | None:
 @on_host(
     "disk-encryption-requirements-satisfied",
     "hardware",
-    Reads(ROLE | {"inventory", "tang_connectivity"}, {"disk_encryption"}),
+    Reads(ROLE | {"inventory.tpm_version", "tang_connectivity"}, {"disk_encryption"}),
 )
 def disk_encryption_requirements_satisfied(see: HostView) -> Answer:
     wanted = cluster_of(see).disk_encryption
@@ -123,7 +123,7 @@ def _tang(host: Host) -> Answer:
     return failed("tang_silent", answered=join(url for url in answered if url) or "none")
 
 
-@on_host("vsphere-disk-uuid-enabled", "hardware", Reads({"inventory"}))
+@on_host("vsphere-disk-uuid-enabled", "hardware", Reads({"inventory.system_vendor", "inventory.disks"}))
 def vsphere_disk_uuid_enabled(see: HostView) -> Answer:
     inventory = see.host.inventory
     if inventory is None:
@@ -145,7 +145,7 @@ def no_skip_installation_disk(see: HostView) -> Answer:
     return failed(disk=see.host.installation_disk_path or chosen)
 
 
-@on_host("no-skip-missing-disk", "hardware", Reads({"inventory", "skip_formatting_disks"}), pool=True)
+@on_host("no-skip-missing-disk", "hardware", Reads({"inventory.disks", "skip_formatting_disks"}), pool=True)
 def no_skip_missing_disk(see: HostView) -> Answer:
     kept = see.host.skip_formatting_disks
     if not kept:
@@ -160,7 +160,10 @@ def no_skip_missing_disk(see: HostView) -> Answer:
 @on_host(
     "no-iscsi-nic-belongs-to-machine-cidr",
     "network",
-    Reads({"installation_disk_id", "inventory"}, DAY | COUNT | MANAGED | {"machine_networks", "imported"}),
+    Reads(
+        {"installation_disk_id", "inventory.disks", "inventory.interfaces"},
+        DAY | COUNT | MANAGED | {"machine_networks", "imported"},
+    ),
 )
 def no_iscsi_nic_belongs_to_machine_cidr(see: HostView) -> Answer:
     cluster, inventory = cluster_of(see), see.host.inventory

@@ -35,12 +35,13 @@ VMWARE: Final = "VMware, Inc."
 NUTANIX: Final = "Nutanix"
 ORACLE: Final = "OracleCloud.com"
 
-_INVENTORY: Final = Reads(host=frozenset({"inventory"}))
-_LEAST: Final = Reads(host=frozenset({"inventory"}), cluster=frozenset({"openshift_version"}))
-_FOR_ROLE: Final = Reads(host=ROLE_FIELDS | {"inventory"}, cluster=CLUSTER_FIELDS)
+_WHOLE: Final = Reads(host=frozenset({"inventory.cpu", "inventory.memory"}))
+_TRUNCATED: Final = Reads(host=frozenset({"inventory.truncation"}))
+_VERSION: Final = frozenset({"openshift_version"})
+_FOR_ROLE: Final = ROLE_FIELDS | {"inventory.system_vendor"}
 
 
-@on_host("has-inventory", "hardware", _INVENTORY, pool=True, must=True)
+@on_host("has-inventory", "hardware", _WHOLE, pool=True, must=True)
 def has_inventory(see: HostView) -> Answer:
     inventory = see.host.inventory
     if inventory is None:
@@ -49,12 +50,12 @@ def has_inventory(see: HostView) -> Answer:
     return failed("incomplete", parts=" and ".join(missing)) if missing else passed()
 
 
-@on_host("inventory-not-partially-truncated", "hardware", _INVENTORY, pool=True, advisory=True)
+@on_host("inventory-not-partially-truncated", "hardware", _TRUNCATED, pool=True, advisory=True)
 def inventory_not_partially_truncated(see: HostView) -> Answer:
     return _truncation(see.host.inventory, "partial")
 
 
-@on_host("inventory-not-fully-truncated", "hardware", _INVENTORY, pool=True, must=True)
+@on_host("inventory-not-fully-truncated", "hardware", _TRUNCATED, pool=True, must=True)
 def inventory_not_fully_truncated(see: HostView) -> Answer:
     return _truncation(see.host.inventory, "full")
 
@@ -67,7 +68,7 @@ def _truncation(inventory: Inventory | None, kind: str) -> Answer:
     return failed(reasons="; ".join(inventory.truncation.reasons or ()) or "no reason given")
 
 
-@on_host("has-min-cpu-cores", "hardware", _LEAST, pool=True)
+@on_host("has-min-cpu-cores", "hardware", Reads({"inventory.cpu"}, _VERSION), pool=True)
 def has_min_cpu_cores(see: HostView) -> Answer:
     found = _cores(see.host.inventory)
     if found is None:
@@ -76,12 +77,12 @@ def has_min_cpu_cores(see: HostView) -> Answer:
     return passed() if found >= wanted else failed(found=found, wanted=wanted)
 
 
-@on_host("has-min-memory", "hardware", _LEAST, pool=True)
+@on_host("has-min-memory", "hardware", Reads({"inventory.memory"}, _VERSION), pool=True)
 def has_min_memory(see: HostView) -> Answer:
     return _memory(see.host.inventory, least_of(see.cluster).ram_mib)
 
 
-@on_host("has-cpu-cores-for-role", "hardware", _FOR_ROLE)
+@on_host("has-cpu-cores-for-role", "hardware", Reads(_FOR_ROLE | {"inventory.cpu"}, CLUSTER_FIELDS))
 def has_cpu_cores_for_role(see: HostView) -> Answer:
     found = _cores(see.host.inventory)
     if found is None:
@@ -91,7 +92,7 @@ def has_cpu_cores_for_role(see: HostView) -> Answer:
     return passed() if found >= wanted else failed(found=found, wanted=wanted, role=_role(see))
 
 
-@on_host("has-memory-for-role", "hardware", _FOR_ROLE)
+@on_host("has-memory-for-role", "hardware", Reads(_FOR_ROLE | {"inventory.memory"}, CLUSTER_FIELDS))
 def has_memory_for_role(see: HostView) -> Answer:
     cluster = cluster_of(see)
     wanted = requirement_of(see.host, cluster).ram_mib + extra_of(see.host, cluster).ram_mib
@@ -118,7 +119,7 @@ def _role(see: HostView) -> str:
     return "single node" if is_single(cluster_of(see)) else ROLES.get(role_of(see.host), "host of any role")
 
 
-@on_host("compatible-with-cluster-platform", "hardware", Reads({"inventory"}, {"platform"}))
+@on_host("compatible-with-cluster-platform", "hardware", Reads({"inventory.system_vendor"}, {"platform"}))
 def compatible_with_cluster_platform(see: HostView) -> Answer:
     platform = cluster_of(see).platform
     inventory = see.host.inventory
@@ -145,7 +146,7 @@ def maker_for(platform: Platform) -> str:
 @on_host(
     "valid-platform-network-settings",
     "network",
-    Reads({"inventory"}, {"user_managed_networking", "control_plane_count"}),
+    Reads({"inventory.system_vendor"}, {"user_managed_networking", "control_plane_count"}),
 )
 def valid_platform_network_settings(see: HostView) -> Answer:
     inventory = see.host.inventory

@@ -37,13 +37,13 @@ _SERVER: Final = re.compile(r"\bserver:\s*(\S+)")
 
 _DOMAIN: Final = frozenset({"name", "base_dns_domain"})
 _RESOLVES: Final = Reads(
-    host=frozenset({"resolutions", "inventory", "api_vip_connectivity"}),
+    host=frozenset({"resolutions", "inventory.interfaces", "api_vip_connectivity"}),
     cluster=_DOMAIN | {"kind", "imported", "user_managed_networking", "control_plane_count"},
     peers=frozenset({"api_vip_connectivity"}),
 )
 
 
-@on_host("hostname-unique", "hardware", Reads(NAME | {"inventory", "twins"}), must=True)
+@on_host("hostname-unique", "hardware", Reads(NAME | {"inventory.hostname", "twins"}), must=True)
 def hostname_unique(see: HostView) -> Answer:
     name = _name(see.host)
     if not name:
@@ -53,7 +53,7 @@ def hostname_unique(see: HostView) -> Answer:
     return failed(name=name, hosts=join(see.host.twins))
 
 
-@on_host("hostname-valid", "hardware", Reads(NAME | {"inventory"}), pool=True, must=True)
+@on_host("hostname-valid", "hardware", Reads(NAME | {"inventory.hostname"}), pool=True, must=True)
 def hostname_valid(see: HostView) -> Answer:
     name = _name(see.host)
     if not name:

@@ -76,7 +76,7 @@ def machine_cidr_defined(see: HostView) -> Answer:
 @on_host(
     "belongs-to-machine-cidr",
     "network",
-    Reads({"inventory"}, DAY | COUNT | MANAGED | BALANCER | {"machine_networks"}),
+    Reads({"inventory.interfaces"}, DAY | COUNT | MANAGED | BALANCER | {"machine_networks"}),
 )
 def belongs_to_machine_cidr(see: HostView) -> Answer:
     cluster, inventory = cluster_of(see), see.host.inventory
@@ -99,7 +99,7 @@ def belongs_to_machine_cidr(see: HostView) -> Answer:
     return failed(missing=join(missing), found=found or "none")
 
 
-@on_host("has-default-route", "network", Reads({"inventory"}), pool=True)
+@on_host("has-default-route", "network", Reads({"inventory.routes"}), pool=True)
 def has_default_route(see: HostView) -> Answer:
     inventory = see.host.inventory
     if inventory is None:
@@ -110,7 +110,7 @@ def has_default_route(see: HostView) -> Answer:
     return failed(count=len(routes))
 
 
-@on_host("non-overlapping-subnets", "network", Reads({"inventory"}, NETWORKS))
+@on_host("non-overlapping-subnets", "network", Reads({"inventory.interfaces"}, NETWORKS))
 def non_overlapping_subnets(see: HostView) -> Answer:
     inventory = see.host.inventory
     if inventory is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from muster.service.parts import THERE
 from muster.service.state import Cluster, Host, Peer
 from muster.service.validations.addresses import FAMILIES, Subnet, find_subnet, leading_address
 from muster.service.validations.facts import (
@@ -42,7 +43,7 @@ from muster.service.validations.requirements import requirement_of
 LEAST_MESH: Final = 3
 LEAST_FENCED: Final = 2
 _TO_PEERS: Final = Reads(
-    host=ROLE | NAME | {"inventory", "asked", "peers"},
+    host=ROLE | NAME | {THERE, "inventory.system_vendor", "asked", "peers"},
     cluster=DAY | COUNT | {"openshift_version"},
     peers=ROLE | NAME,
 )
@@ -52,7 +53,7 @@ _TO_PEERS: Final = Reads(
     "belongs-to-majority-group",
     "network",
     Reads(
-        NAME | {"inventory", "asked", "groups", "peers", "fencing_credentials"},
+        NAME | {THERE, "asked", "groups", "peers", "fencing_credentials"},
         DAY | COUNT | MANAGED | BALANCER | NETWORKS,
         NAME | {"peers", "fencing_credentials"},
     ),
@@ -129,7 +130,7 @@ def _concerns(remark: str, mesh: str) -> bool:
 @on_host(
     "mtu-valid",
     "network",
-    Reads(NAME | {"inventory", "asked", "peers"}, DAY | COUNT | MANAGED | {"machine_networks"}, NAME),
+    Reads(NAME | {THERE, "asked", "peers"}, DAY | COUNT | MANAGED | {"machine_networks"}, NAME),
     advisory=True,
 )
 def mtu_valid(see: HostView) -> Answer:

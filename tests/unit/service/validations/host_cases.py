@@ -212,6 +212,7 @@ case(id, "error", inventory=stored("203.0.113.1"))
 
 # Names.
 case("hostname-unique", "success")
+case("hostname-unique", "success", requested_hostname="")
 case("hostname-unique", "failure", "host-1 is also that of: host-id-2", twins=("host-id-2",))
 case("hostname-unique", "pending", requested_hostname="", **UNKNOWN)
 case("hostname-valid", "success")

@@ -10,6 +10,8 @@ from typing import Any, get_args
 import pytest
 
 from muster.model.wire.enums import ClusterValidationId, HostValidationId
+from muster.model.wire.inventory import Inventory
+from muster.service.parts import PARTS, THERE
 from muster.service.state import Cluster, Host, Verdict, VerdictStatus
 from muster.service.validations import run
 from muster.service.validations.registry import (
@@ -42,7 +44,22 @@ class Watched:
         self._of, self._seen = of, seen
 
     def __getattr__(self, name: str) -> Any:
-        self._seen.add(name)
+        value = getattr(self._of, name)
+        if not isinstance(self._of, Host) or name != "inventory":
+            self._seen.add(name)
+            return value
+        self._seen.add(THERE)
+        return None if value is None else WatchedInventory(value, self._seen)
+
+
+class WatchedInventory:
+    """An inventory that remembers which of its parts were looked at."""
+
+    def __init__(self, of: Inventory, seen: set[str]) -> None:
+        self._of, self._seen = of, seen
+
+    def __getattr__(self, name: str) -> Any:
+        self._seen.add(f"inventory.{name}")
         return getattr(self._of, name)
 
 
@@ -92,7 +109,9 @@ def test_a_case(of: Of, case: Case) -> None:
     assert "{" not in verdict.message
     assert bool(verdict.message) == (case.status != "suppressed")
     reads = known[case.id].reads
-    assert seen["host"] <= set(reads.host)
+    # With any part an inventory comes and goes.
+    there = {THERE} if PARTS & set(reads.host) else set()
+    assert seen["host"] <= set(reads.host) | there
     assert seen["cluster"] <= set(reads.cluster)
     assert seen["peers"] <= set(reads.peers)
     if of == "host" and not {"peers", "peers_"} & case.with_.keys():

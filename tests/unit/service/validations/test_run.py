@@ -10,6 +10,8 @@ import msgspec
 import pytest
 
 from muster.model.wire.enums import ClusterValidationId, HostValidationId
+from muster.model.wire.inventory import Cpu
+from muster.service.parts import changed_parts
 from muster.service.state import Peer, Verdict
 from muster.service.validations.registry import CLUSTER, HOST, ClusterView, HostView
 from muster.service.validations.run import (
@@ -126,7 +128,10 @@ def test_asking_only_the_affected_is_as_good_as_asking_all(of_all: bool) -> None
     empty = {**EMPTY, "silent": True, "media_status": "disconnected", "twins": ("a",), "collisions": ("a b",)}
     for name, value in empty.items():
         after = host_view(**({**empty} if of_all else {name: value}))
-        changed = set(empty) if of_all else {name}
+        changed = {
+            *(empty if of_all else {name}),
+            *changed_parts(before.host.inventory, after.host.inventory),
+        }
         assert judge_host(after, affected_of_host(host=changed), verdicts) == judge_host(after), name
 
 
@@ -193,7 +198,11 @@ FIELDS: dict[str, tuple[Any, ...]] = {
     "requested_hostname": ("", "a", "b"),
     "asked": ("", "2", "e"),
     "fencing_credentials": ("", "sealed"),
-    "inventory": (None, inventory(1), inventory(2)),
+    "inventory": (
+        *(None, inventory(1), inventory(2), inventory(1, hostname="c"), inventory(1, disks=None)),
+        *(inventory(2, cpu=Cpu(count=1)), inventory(1, memory=None), inventory(2, interfaces=None)),
+        *(inventory(1, routes=None), inventory(2, system_vendor=None), inventory(1, tpm_version=None)),
+    ),
     "status": ("known", "insufficient"),
     "clock_offset_s": (None, 0, 900),
     "networks": ((), ("192.0.2.0/24",)),
@@ -213,6 +222,7 @@ def test_a_chain_of_changes_ends_where_asking_all_ends(seed: int) -> None:
         changed = set(chance.sample(list(FIELDS), chance.randint(1, 3)))
         before = hosts[id]
         hosts[id] = msgspec.structs.replace(before, **{name: chance.choice(FIELDS[name]) for name in changed})
+        changed |= changed_parts(before.inventory, hosts[id].inventory)
         for peer in concerned_peers(before, hosts[id], changed, hosts) - {id}:
             view = HostView(hosts[peer], whole, hosts, NOW)
             verdicts[peer] = judge_host(view, affected_of_host(peers=changed), verdicts[peer])
