@@ -32,7 +32,7 @@ from muster.service.api.agents import TOKEN_HEADER
 from serving import API, Line, Request, Server, client_context, open_line
 
 KIND = "fc-multipath"
-PATIENCE_S = 300
+PATIENCE_S = 900
 WAIT_S = 3
 _steps = msgspec.json.Decoder(Steps)
 _encode = msgspec.json.Encoder().encode

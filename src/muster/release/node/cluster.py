@@ -57,11 +57,11 @@ class Cluster:
         """Domain of the names that the cluster has outside of itself."""
         return f"{self.name}.{self.base_domain}"
 
-    @property
+    @cached_property
     def control_plane(self) -> tuple[Member, ...]:
         return tuple(member for member in self.members if member.role is Role.MASTER)
 
-    @property
+    @cached_property
     def voters(self) -> tuple[Member, ...]:
         """The members of etcd, all of them from the beginning."""
         return tuple(member for member in self.members if member.role is not Role.WORKER)

@@ -35,10 +35,21 @@ class Mesh:
         self.group = 0
         self.members = 0
         """All who reach somebody, as bits."""
+        self._missed: dict[int, int] = {}
+        """By host: whom it was asked about and does not reach."""
         self._stale = False
+        self._moved = 0
+        """Who is reached and reaches back changed for these since the last look, as bits."""
+        self._is_grown = False
+        """Whether nobody but those who moved since could join the group."""
 
-    def doubt(self) -> None:
-        """Somebody was asked who did not answer, perhaps."""
+    def ask(self, number: int, asked: int) -> None:
+        """A host was asked about these; who of them it does not reach did not answer, or is not there."""
+        missed = asked & ~self.reached.get(number, 0) & ~(1 << number)
+        if missed and number in self.reached:
+            self._missed[number] = missed
+        else:
+            self._missed.pop(number, None)
         self._stale = True
 
     def report(self, number: int, reached: int) -> None:
@@ -52,6 +63,7 @@ class Mesh:
             self.members |= mine
         else:
             del self.reached[number]
+            self._missed.pop(number, None)
             self.members ^= mine
         changed = 0
         for other in numbers_in(before ^ reached):
@@ -64,6 +76,7 @@ class Mesh:
 
     def _set(self, number: int, seen: int) -> None:
         bit = 1 << number
+        self._moved |= bit
         before = self.mutual.get(number)
         if before is not None:
             left = self.alike[before] ^ bit
@@ -77,36 +90,36 @@ class Mesh:
             self.mutual[number] = seen
             self.alike[seen] = self.alike.get(seen, 0) | bit
 
-    def refresh(self, least: int = 0, asked: Mapping[int, int] | None = None) -> int:
+    def refresh(self, least: int = 0, *, keep: bool = False) -> int:
         """Find the largest mesh anew if it may be another; returns who joined or left it.
 
-        `asked` says whom each host was asked about; all, if it is not given.
+        One that is large enough can be kept as long as nobody said that somebody does not answer.
         """
         if not self._stale:
             return 0
         self._stale = False
         before, kept = self.group, self.group & self.members
-        is_kept = asked is not None and kept.bit_count() >= max(least, 1) and self._is_well(asked)
-        self.group = (self._grown(kept) if is_kept else 0) or self._largest()
+        found = 0
+        if keep and kept.bit_count() >= max(least, 1) and self._is_well():
+            is_enough = self._is_grown and kept == before
+            found = self._grown(kept, self._moved if is_enough else self.members)
+        self.group, self._moved, self._is_grown = found or self._largest(), 0, bool(found)
         return before ^ self.group
 
-    def _is_well(self, asked: Mapping[int, int]) -> bool:
+    def _is_well(self) -> bool:
         """Whether all who are in the network answered everybody who asked them."""
-        members = self.members
-        return all(
-            not asked.get(number, 0) & members & ~reached & ~(1 << number)
-            for number, reached in self.reached.items()
-        )
+        return not any(missed & self.members for missed in self._missed.values())
 
-    def _grown(self, group: int) -> int:
-        """A mesh with those who see all of it by now; none if it is no mesh any more."""
-        around = [view for view in self.alike if view & group == group]
-        left = group
-        for view in around:
-            left &= ~self.alike[view]
-        if left:
+    def _grown(self, group: int, moved: int) -> int:
+        """A mesh with those who see all of it by now; none if it is no mesh any more.
+
+        Only those who moved are looked at; the others see what they saw before.
+        """
+        mutual = self.mutual
+        if any(mutual.get(number, 0) & group != group for number in numbers_in(group & moved)):
             return 0
-        for view in sorted(around, key=self._rank):
+        views = {mutual[number] for number in numbers_in(moved & ~group) if number in mutual}
+        for view in sorted(views, key=self._rank):
             if view & group == group:
                 group |= self.alike[view]
         return group
@@ -171,9 +184,9 @@ class Groups:
         for network in before.keys() | host.reached.keys():
             text = host.reached.get(network, "")
             mesh = self.meshes.setdefault(network, Mesh())
-            mesh.doubt()
             if text != before.get(network, ""):
                 mesh.report(host.number, read_bits(text))
+            mesh.ask(host.number, asked)
             self._stale.add(network)
 
     def restore(self, hosts: Iterable[Host]) -> None:
@@ -198,7 +211,7 @@ class Groups:
         for network in self._stale:
             mesh = self.meshes[network]
             before = mesh.group
-            changed |= mesh.refresh(least, self._asked)
+            changed |= mesh.refresh(least, keep=True)
             if (before.bit_count() >= least) != (mesh.group.bit_count() >= least):
                 changed |= before | mesh.group
             if not mesh.reached:
