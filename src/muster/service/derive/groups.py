@@ -103,7 +103,8 @@ class Mesh:
         if keep and kept.bit_count() >= max(least, 1) and self._is_well():
             is_enough = self._is_grown and kept == before
             found = self._grown(kept, self._moved if is_enough else self.members)
-        self.group, self._moved, self._is_grown = found or self._largest(), 0, bool(found)
+        if found or self._moved or self._is_grown:  # Else nothing changed since it was searched for.
+            self.group, self._moved, self._is_grown = found or self._largest(), 0, bool(found)
         return before ^ self.group
 
     def _is_well(self) -> bool:

@@ -45,6 +45,39 @@ def test_what_grows_is_what_is_found_at_once(reports: list[tuple[int, int]]) -> 
     assert is_full(last, grown.group)
 
 
+@given(st.lists(st.tuples(st.integers(0, 7), BITS), max_size=40))
+def test_what_is_kept_is_a_mesh_that_nobody_else_could_join(reports: list[tuple[int, int]]) -> None:
+    """Hosts report a few peers at a time, all of whom answer: who joined stays, and whoever can joins."""
+    mesh, reached = Mesh(), dict[int, int]()
+    for number, peers in reports:
+        before = mesh.group
+        reached[number] = reached.get(number, 0) | peers & ~(1 << number)
+        mesh.report(number, reached[number])
+        mesh.ask(number, reached[number])
+        changed = mesh.refresh(3, keep=True)
+        assert changed == before ^ mesh.group
+        assert is_full(reached, mesh.group)
+        if before.bit_count() >= 3:
+            assert before & mesh.group == before
+            others = [one for one in reached if not mesh.group >> one & 1]
+            assert not any(is_full(reached, mesh.group | 1 << one) for one in others)
+
+
+def test_who_does_not_answer_somebody_has_the_mesh_searched_for_anew() -> None:
+    mesh = Mesh()
+    for number in range(4):
+        mesh.report(number, 0b1111)
+        mesh.ask(number, 0b1111)
+        mesh.refresh(3, keep=True)
+    assert mesh.group == 0b1111
+    mesh.report(0, 0b0111)
+    mesh.ask(0, 0b1111)
+    assert mesh.refresh(3, keep=True) == 0b1000
+    mesh.report(0, 0b1111)
+    mesh.ask(0, 0b1111)
+    assert mesh.refresh(3, keep=True) == 0b1000
+
+
 def cliques(reached: dict[int, int], size: int) -> int:
     """The size of the largest full mesh, by trying all."""
     sets = (bits for bits in range(1 << size) if all(number in reached for number in numbers_in(bits)))
