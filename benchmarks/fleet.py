@@ -149,11 +149,11 @@ class Fleet:
         await asyncio.gather(*tasks)
         self.close()
 
-    def connectivity(self, agent: Agent) -> str:
-        """What a host says of all its peers, in one report; round-trip times differ each time."""
-        peers = [
-            msgspec.Raw(_encode(_peer(each.host))) for each in self.agents if each.host.id != agent.host.id
-        ]
+    def connectivity(self, agent: Agent, most: int | None = None) -> str:
+        """What a host says of all its peers, or of the next few, in one report; times differ each time."""
+        own = self.agents.index(agent)
+        others = [*self.agents[own + 1 :], *self.agents[:own]][:most]
+        peers = [msgspec.Raw(_encode(_peer(each.host))) for each in others]
         body = agent.host.body
         return Asking(body.cards, self.world, time.time(), Random()).ask(peers)
 

@@ -10,7 +10,8 @@ Baselines: a service in Go with PostgreSQL that speaks the same interface, as me
 like this one at 200 hosts, without its background loops; and a Starlette endpoint on uvicorn in the same run
 that decodes the same body with the same decoder and answers 204. Goals: at most half of the former on SQLite,
 no more than it on PostgreSQL; replies at least at a quarter of the rate of the latter; and with 1,000 hosts
-at most twice what 10 cost.
+at most twice what 10 cost. A report on connectivity tells of all peers, up to the 199 of that comparison; one
+as the service asks for them tells of the few that it asks for at a time.
 """
 
 from __future__ import annotations
@@ -31,12 +32,18 @@ from tests.postgres import start_postgres
 
 from fleet import Agent, Fleet, Person, open_person
 from muster.model.wire.reports import StepReply
+from muster.service.steps.peers import FAN_OUT
 from serving import Cost, Server, measure, run, start_bare, start_muster
 
 ROUNDS = 5
 TO_BEAT_MS = {"poll": 5.7, "inventory, the same": 2.5, "inventory, changed": 2.5}
 TO_BEAT_MS |= {"connectivity, the same": 5.9, "connectivity, changed": 5.9}
 """CPU of the service in Go and of its database."""
+MOST_PEERS = 199
+AS_ASKED = "as asked"
+KINDS = (*TO_BEAT_MS, f"{AS_ASKED}, the same", f"{AS_ASKED}, changed")
+"""The last are reports on as many peers as the service asks for."""
+PAIRS = ("inventory", "connectivity", AS_ASKED)
 AT_ONCE = 16
 BARE = "bare endpoint"
 NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
@@ -50,26 +57,35 @@ class Questions:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self._sample = fleet.agents[:200]
-        self._reports = {agent.host.id: fleet.connectivity(agent) for agent in self._sample}
+        self.peers = {"connectivity": self._peers(MOST_PEERS), AS_ASKED: self._peers(FAN_OUT)}
+        self._reports = {
+            (name, agent.host.id): fleet.connectivity(agent, count)
+            for name, count in self.peers.items()
+            for agent in self._sample
+        }
         self._turn = itertools.count()
+
+    def _peers(self, most: int) -> int:
+        return min(most, len(self._fleet.agents) - 1)
 
     def make(self) -> dict[str, list[bytes]]:
         """One round of each kind, for a few hundred hosts at most."""
         again = max(1, 400 // len(self._sample))
-        found: dict[str, list[bytes]] = {name: [] for name in TO_BEAT_MS}
+        found: dict[str, list[bytes]] = {name: [] for name in KINDS}
         for _ in range(again):
             turn = next(self._turn)
             for agent in self._sample:
                 found["poll"].append(agent.poll().render())
                 found["inventory, the same"].append(_inventory(agent, 0))
                 found["inventory, changed"].append(_inventory(agent, turn % 2 + 1))
-                found["connectivity, the same"].append(self._connectivity(agent, turn, 0))
-                found["connectivity, changed"].append(self._connectivity(agent, turn, turn % 2 + 1))
+                for name in self.peers:
+                    found[f"{name}, the same"].append(self._connectivity(name, agent, turn, 0))
+                    found[f"{name}, changed"].append(self._connectivity(name, agent, turn, turn % 2 + 1))
         return found
 
-    def _connectivity(self, agent: Agent, turn: int, silent: int) -> bytes:
+    def _connectivity(self, name: str, agent: Agent, turn: int, silent: int) -> bytes:
         """The noise is in the times that peers took to answer."""
-        text = self._reports[agent.host.id].replace('_rtt_ms":0.', f'_rtt_ms":0.{turn % 7 + 1}')
+        text = self._reports[name, agent.host.id].replace('_rtt_ms":0.', f'_rtt_ms":0.{turn % 7 + 1}')
         well, broken = '"successful":true,"average', '"successful":false,"average'
         if silent:
             text = text.replace(well, broken, silent).replace(broken, well, silent - 1)
@@ -129,12 +145,14 @@ async def measure_all(server: Server, bare: Server, count: int) -> Figures:
     for _ in range(ROUNDS):
         made = questions.make()
         for name, requests in made.items():
+            if name.endswith("the same"):  # It is what was said last, whatever was measured before.
+                await measure(server, requests, AT_ONCE)
             found.setdefault(name, []).append(await measure(server, requests, AT_ONCE))
-        for name in ("inventory", "connectivity"):
+        for name in PAIRS:  # What changed is mended.
+            await measure(server, made[f"{name}, the same"], AT_ONCE)
+        for name in PAIRS:
             cost = await measure(bare, made[f"{name}, the same"], AT_ONCE)
             found.setdefault(f"{BARE}, {name}", []).append(cost)
-        for name in ("inventory", "connectivity"):  # What changed is mended before the next round.
-            await measure(server, made[f"{name}, the same"], AT_ONCE)
     await begin(fleet, person)
     for turn in range(ROUNDS):
         found.setdefault("progress", []).append(await measure(server, progress(fleet, turn), AT_ONCE))
@@ -196,15 +214,22 @@ def main() -> None:
             figures[count] = measure_service(name, count)
             tell(f"{name}, {count} hosts", figures[count], share=SHARES[name])
         if len(counts) > 1:
-            compare(figures[counts[0]], figures[counts[-1]], f"{counts[-1]} hosts / {counts[0]} hosts")
+            compare(figures[counts[0]], figures[counts[-1]], (counts[0], counts[-1]))
 
 
-def compare(few: Figures, many: Figures, title: str) -> None:
-    """How the cost of a request grows with the cluster; a report on all peers grows by itself."""
-    print(f"{title} (at most 2)")
+def compare(few: Figures, many: Figures, counts: tuple[int, int]) -> None:
+    """How the cost of a request grows with the cluster; a report on more peers grows by itself."""
+    print(f"{counts[1]} hosts / {counts[0]} hosts (at most 2)")
     for name in few:
-        if not name.startswith(BARE):
-            print(f"  {name:<28}{least(many[name]).cpu_s / least(few[name]).cpu_s:>8.2f}")
+        if name.startswith(BARE):
+            continue
+        ratio = least(many[name]).cpu_s / least(few[name]).cpu_s
+        words = f"  {name:<28}{ratio:>8.2f}"
+        most = {"connectivity": MOST_PEERS, AS_ASKED: FAN_OUT}.get(name.split(",")[0])
+        if most is not None:
+            one, other = (min(most, count - 1) for count in counts)
+            words += f"   {ratio * one / other:.2f} for each peer ({other} and {one} of them)"
+        print(words)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,11 @@ def cpu_of(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)
 
 
+def loop_cpu_of(pid: int) -> float:
+    """What the first thread of a process used, which runs its loop."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
 def children_of(pid: int) -> list[int]:
     """The processes that a process started."""
     path = Path(f"/proc/{pid}/task/{pid}/children")
