@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from muster.lab.sim.over_http import Target, make_context
+from muster.service.refusals import Outdated
 from muster.service.replay import check_store
 from muster.service.store.sqlite import SqliteStore
 from tests.component.service.clocks import Clock
@@ -71,6 +72,27 @@ def test_a_full_disk_is_told_and_nothing_of_it_is_shown(tmp_path: Path) -> None:
                 done = await install(site, cluster)
             assert outcome(done) == ("installed", 100, {"installed"}, {"Done"}, 3, 3)
             assert check_store(site.running.store) == []
+
+    play(scene)
+
+
+def test_what_is_durable_is_answered_although_what_came_after_it_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            cluster, service = await site.make_cluster(), site.running.service
+            settle, asked = service.settle, []
+
+            async def outdated_once(realm: str) -> None:
+                asked.append(realm)
+                if len(asked) == 1:
+                    raise Outdated("what was to be shown was not written", hint="ask again")
+                await settle(realm)
+
+            monkeypatch.setattr(service, "settle", outdated_once)
+            got = await rename(site, cluster, "b")
+            assert (got.status, got.json["name"], len(asked)) == (201, "b", 2)
 
     play(scene)
 

@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from muster.model.wire.cluster import Cluster as WireCluster
 from muster.model.wire.host import Host as WireHost
 from muster.service.api.call import Call, Reply, reply
 from muster.service.api.views.clusters import show_cluster
 from muster.service.api.views.hosts import show_host
 from muster.service.realm import Realm
+from muster.service.refusals import Outdated
 from muster.service.replies.reports import merge_reports
 from muster.service.state import Host
+
+_TRIES: Final = 3
+"""Others of the same realm may go on to decide what cannot be written."""
 
 
 def shown_host(
@@ -38,14 +44,24 @@ def shown_cluster(call: Call, id: str, *, with_hosts: bool) -> WireCluster:
     return show_cluster(realm.cluster, realm.hosts.values(), heard=engine.heard, with_hosts=with_hosts)
 
 
+async def _settle(call: Call, realm: str) -> None:
+    """Wait until all that a realm shows is durable. What was to be, and never will, is not shown any more."""
+    for _ in range(_TRIES):
+        try:
+            return await call.service.settle(realm)
+        except Outdated:
+            continue
+    await call.service.settle(realm)
+
+
 async def cluster_reply(call: Call, id: str, status: int = 200, *, with_hosts: bool = True) -> Reply:
     """An answer that shows a cluster; what it shows is durable."""
-    await call.service.settle(id)
+    await _settle(call, id)
     return reply(shown_cluster(call, id, with_hosts=with_hosts), status)
 
 
 async def host_reply(call: Call, id: str, status: int = 200) -> Reply:
     """An answer that shows a host."""
     engine = call.service.engine
-    await call.service.settle(engine.realm_of("host", id).id)
+    await _settle(call, engine.realm_of("host", id).id)
     return reply(shown_host(call, engine.host(id)), status)
