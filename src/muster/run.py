@@ -3,8 +3,10 @@
 
     run(["mksquashfs", tree, image], heard=show)     wait for it; its output is the result
     start(["qemu-system-x86_64", ...], log=path)     let it go on when we end
+    await ask(["arping", ...], deadline_s=5)         ask it something beside other work
 
-A program that is missing or fails is an `ExternalError` that carries what it said last.
+A program that is missing or fails is an `ExternalError` that carries what it said last; one that was asked
+has an answer whatever happens, because somebody waits for it.
 """
 
 from __future__ import annotations
@@ -85,6 +87,64 @@ def run(
     if status != 0:
         raise _failed(words, status, lines)
     return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a program that was asked has answered."""
+
+    status: int
+    """As shells have it: 124 when it took too long, 127 when there is no such program, 128 + a signal."""
+    out: str
+    err: str
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether it succeeded."""
+        return self.status == 0
+
+    @property
+    def trouble(self) -> str:
+        """What is to be told of a failure, in one line."""
+        lines = (self.err or self.out).strip().splitlines()
+        return lines[-1].strip() if lines else f"it ended with status {self.status}"
+
+
+LATE: Final = 124
+MISSING: Final = 127
+
+
+async def ask(argv: Sequence[Argument], *, deadline_s: float, feed: str = "") -> Said:
+    """Ask a program something; it is ended when it takes too long, or when nobody waits any more."""
+    import asyncio
+
+    words = [os.fspath(each) for each in argv]
+    try:
+        process = await asyncio.create_subprocess_exec(  # noqa: TID251
+            *words,
+            stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        return Said(MISSING, "", f"the program {words[0]} is not there")
+    except OSError as error:
+        return Said(MISSING, "", f"cannot run {words[0]}: {(error.strerror or str(error)).lower()}")
+    try:
+        async with asyncio.timeout(deadline_s):
+            out, err = await process.communicate(feed.encode() if feed else None)
+    except TimeoutError:
+        return Said(LATE, "", f"{Path(words[0]).name} did not end within {deadline_s:g} s")
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await asyncio.shield(process.wait())
+    assert process.returncode is not None
+    status = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    return Said(status, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
 def start(argv: Sequence[Argument], *, log: Path, circumstances: Circumstances = PLAIN) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from muster.image.ignition.rendezvous import AGENT_TOKEN
+from muster.model.meeting import AGENT_TOKEN
 from tests.component.live import Live, coreos_installer
 from tests.component.service.aicli import Aicli, settle_in
 from tests.component.service.test_installation import finish

@@ -4,17 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from muster.image.credentials import Credentials
 from muster.model.ignition import Config, File
+from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, SERVICE_PORT, render_environment, url_host
 from muster.model.plan import Plan
-from muster.model.values import IP
-
-SERVICE_PORT: Final = 8090
-ENVIRONMENT: Final = "/etc/assisted/rendezvous-host.env"
-AGENT_TOKEN: Final = "/etc/assisted/tokens/agent"  # noqa: S105 - a path
-SERVICE_AUTHORITY: Final = "/etc/assisted/tls/service-ca.crt"
 
 
 def rendezvous(plan: Plan, credentials: Credentials) -> Config:
@@ -22,7 +16,7 @@ def rendezvous(plan: Plan, credentials: Credentials) -> Config:
     values = {"CLUSTER_ID": credentials.cluster_id, "INFRA_ENV_ID": credentials.infra_env_id}
     if plan.rendezvous is not None:
         values["NODE_ZERO_IP"] = str(plan.rendezvous.ip)
-        values["SERVICE_BASE_URL"] = f"https://{bracketed(plan.rendezvous.ip)}:{SERVICE_PORT}/"
+        values["SERVICE_BASE_URL"] = f"https://{url_host(plan.rendezvous.ip)}:{SERVICE_PORT}/"
     return Config(
         (
             *meeting_files(values, credentials.agent_token),
@@ -34,10 +28,4 @@ def rendezvous(plan: Plan, credentials: Credentials) -> Config:
 
 def meeting_files(values: Mapping[str, str], token: str) -> tuple[File, ...]:
     """Where the service is and who asks for it, as an environment; and the token to be shown there."""
-    text = "".join(f"{name}={value}\n" for name, value in sorted(values.items()))
-    return (File(ENVIRONMENT, text.encode()), File(AGENT_TOKEN, token.encode()))
-
-
-def bracketed(ip: IP) -> str:
-    """An address as URLs have it."""
-    return f"[{ip}]" if ip.version == 6 else str(ip)
+    return (File(ENVIRONMENT, render_environment(values).encode()), File(AGENT_TOKEN, token.encode()))

@@ -10,6 +10,7 @@ from typing import Final
 
 from muster.frozen import dataclass
 from muster.model.host import Role
+from muster.model.meeting import url_host
 from muster.model.plan import PodNetwork
 from muster.model.registries import RegistriesConf
 from muster.model.values import IP, Network, Secret
@@ -50,6 +51,8 @@ class Cluster:
     """A profile of tuning.toml."""
     add_ons: tuple[str, ...] = ()
     """Ids of those of the release that the cluster gets."""
+    manifests: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """The user's own, by file name; they are applied after everything else."""
     dns_domain: str = "cluster.local"
 
     @property
@@ -117,11 +120,6 @@ class Cluster:
             f"-{subnet.version} route replace {subnet} via {address}\n"
             for address, subnet in zip(member.addresses, self.pod_subnets(member), strict=True)
         )
-
-
-def url_host(address: IP) -> str:
-    """An address as it stands in a URL."""
-    return f"[{address}]" if address.version == 6 else str(address)
 
 
 def room(network: PodNetwork) -> int:

@@ -9,10 +9,11 @@ from typing import Any, Final
 import yaml
 
 from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
+from muster.model.meeting import url_host
 from muster.release.model import Release
 from muster.release.node.certificates import HOME, PKI
 from muster.release.node.check import KUBE
-from muster.release.node.cluster import Cluster, Member, url_host
+from muster.release.node.cluster import Cluster, Member
 from muster.release.node.runtime import CONF, TRUST
 from muster.release.node.templates import fill, load_template
 from muster.release.node.tuning import Program, Tuning

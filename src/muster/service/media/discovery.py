@@ -22,16 +22,17 @@ from muster.image.ignition.label import PATH as LABEL
 from muster.image.ignition.merge import merge, parse_override
 from muster.image.ignition.network import network_config, network_files
 from muster.image.ignition.proxy import proxy_file
-from muster.image.ignition.rendezvous import AGENT_TOKEN, ENVIRONMENT, SERVICE_AUTHORITY, meeting_files
+from muster.image.ignition.rendezvous import meeting_files
 from muster.image.kernel import edit_arguments
 from muster.model.ignition import PUBLIC, Config, File, Unit, join, render_tree, tree_of
+from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, SERVICE_AUTHORITY
 from muster.model.plan import ProxyPlan
 from muster.model.wire.infra_env import KernelArgument, Proxy
 from muster.service.media.network import read_networks
 from muster.service.media.order import MediumOrder
 
 AGENT_UNIT: Final = "muster-agent.service"
-AGENT_PROGRAM: Final = "/usr/bin/muster-agent"
+AGENT_PROGRAM: Final = "/usr/bin/muster host agent"
 _UNIT: Final = f"""\
 [Unit]
 Description=Tell the service what this host is, and do what it asks for

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a host says to the service and is told by it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+
+from muster.client.calls import PATIENCE_S, Calls
+from muster.client.target import HOST_TOKEN
+from muster.model.wire.enums import HostStage, LogsState
+from muster.model.wire.host import HostCreateParams, HostProgress, LogsProgressParams
+from muster.model.wire.reports import StepReply
+from muster.model.wire.steps import Steps
+
+_UPLOAD_S: Final = 900.0
+
+
+class HostCalls:
+    """One host's conversation with the service."""
+
+    def __init__(self, calls: Calls, infra_env_id: str, host_id: str) -> None:
+        self._calls, self.infra_env_id, self.host_id = calls, infra_env_id, host_id
+        self._hosts = f"/infra-envs/{infra_env_id}/hosts"
+        self._own = f"{self._hosts}/{host_id}"
+
+    async def register(self, version: str) -> str:
+        """Make the host known. The token that is good for it alone, which is used from now on."""
+        params = HostCreateParams(host_id=self.host_id, discovery_agent_version=version)
+        answer = await self._calls.call("POST", self._hosts, params)
+        self._calls.token = answer.headers.get(HOST_TOKEN) or self._calls.token
+        return self._calls.token
+
+    async def instructions(self, now: datetime, wait_s: int) -> Steps:
+        """What to do next; the service may hold the answer for a while."""
+        return await self._calls.read(
+            "GET",
+            f"{self._own}/instructions?timestamp={int(now.timestamp())}",
+            Steps,
+            headers={"Prefer": f"wait={wait_s}"},
+            patience_s=PATIENCE_S + wait_s,
+        )
+
+    async def reply(self, reply: StepReply) -> None:
+        """What came of a step."""
+        await self._calls.call("POST", f"{self._own}/instructions", reply)
+
+    async def progress(self, stage: HostStage, info: str = "") -> None:
+        """The stage that its installation has reached."""
+        body = HostProgress(current_stage=stage, progress_info=info or None)
+        await self._calls.call("PUT", f"{self._own}/progress", body)
+
+    async def ignition(self) -> bytes:
+        """What makes a node of it at its first boot from the disk."""
+        return (
+            await self._calls.call(
+                "GET", f"/infra-env/{self.infra_env_id}/hosts/{self.host_id}/downloads/ignition"
+            )
+        ).body
+
+    async def logs_progress(self, state: LogsState) -> None:
+        """How far the collection of its logs is."""
+        await self._calls.call("PUT", f"{self._own}/logs-progress", LogsProgressParams(logs_state=state))
+
+    async def logs(self, cluster_id: str, archive: Path) -> None:
+        """Its logs."""
+        query = f"logs_type=host&host_id={self.host_id}&infra_env_id={self.infra_env_id}"
+        with archive.open("rb") as file:
+            form = aiohttp.FormData()
+            form.add_field("upfile", file, filename="logs.tar.gz", content_type="application/gzip")
+            await self._calls.call("POST", f"/clusters/{cluster_id}/logs?{query}", form, patience_s=_UPLOAD_S)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the hosts of a site meet: written to their medium, and read by what runs on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Final
+
+from muster.frozen import dataclass
+
+SERVICE_PORT: Final = 8090
+ENVIRONMENT: Final = "/etc/assisted/rendezvous-host.env"
+AGENT_TOKEN: Final = "/etc/assisted/tokens/agent"  # noqa: S105 - a path
+SERVICE_AUTHORITY: Final = "/etc/assisted/tls/service-ca.crt"
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Where they meet, and which cluster they are to become."""
+
+    ip: IPv4Address | IPv6Address
+    cluster_id: str
+    infra_env_id: str
+
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return f"https://{url_host(self.ip)}:{SERVICE_PORT}"
+
+
+def url_host(ip: IPv4Address | IPv6Address) -> str:
+    """An address as it stands in a URL."""
+    return f"[{ip}]" if ip.version == 6 else str(ip)
+
+
+def render_environment(values: Mapping[str, str]) -> str:
+    """NAME=value lines."""
+    return "".join(f"{name}={value}\n" for name, value in sorted(values.items()))
+
+
+def parse_environment(text: str) -> dict[str, str]:
+    """The same, read again."""
+    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def parse_meeting(text: str) -> Meeting | None:
+    """What an environment says of the meeting; None when it does not say where it is."""
+    values = parse_environment(text)
+    try:
+        return Meeting(ip_address(values["NODE_ZERO_IP"]), values["CLUSTER_ID"], values["INFRA_ENV_ID"])
+    except (KeyError, ValueError):
+        return None
