@@ -143,7 +143,7 @@ class Reading:
                 answered.add(address)
                 subnet = self._own(address, addresses[address])
                 reached[subnet] = reached.get(subnet, 0) | bit
-            else:
+            elif each.remote_mac:  # Silence is told below, in words of its own.
                 wrong.append(f"{address} answered {each.outgoing_nic} as {each.remote_mac}, which it is not")
         if len(answered) < len(addresses):
             wrong += self._unanswered(entry, answered)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting for something only so long, even if it cannot be ended: a program that hangs in the kernel."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import Final, TypeVar
+
+from muster.machine import Machine
+from muster.run import LATE, Argument, Said
+
+T = TypeVar("T")
+_GRACE_S: Final = 1.0
+
+
+async def finish_within(work: Awaitable[T], deadline_s: float) -> T:
+    """The result of some work; `TimeoutError` if it takes longer, whether or not it can be given up."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=deadline_s)
+        if not task.done():
+            raise TimeoutError
+        return task.result()
+    finally:
+        task.cancel()
+
+
+async def ask_within(machine: Machine, argv: Sequence[Argument], deadline_s: float) -> Said:
+    """What a program that reads disks says; it may be one that cannot be killed while it waits for one."""
+    try:
+        return await finish_within(machine.ask(argv, deadline_s=deadline_s), deadline_s + _GRACE_S)
+    except TimeoutError:
+        return Said(LATE, "", f"{argv[0]} did not end within {deadline_s:g} s, and cannot be ended")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent: register, ask what to do, do it beside other things, tell what came of it. It never freezes.
+
+Steps run beside each other, but only one of a kind at a time, each with a deadline. Whatever the agent waits
+for is on the board. What the host is made of is told again as soon as something of it changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import field
+from datetime import datetime
+from typing import Final, Protocol
+
+from muster import __version__
+from muster.agent.duties import Duties
+from muster.agent.steps.outcome import Outcome
+from muster.board import Board
+from muster.client.calls import Refused, Unreachable
+from muster.client.host import HostCalls
+from muster.client.persisting import Persistence
+from muster.frozen import dataclass
+from muster.links import Changes
+from muster.model.wire.reports import StepReply
+from muster.model.wire.steps import Step
+from muster.patience import Patience
+
+WAIT_S: Final = 60
+"""How long the service may hold its answer when there is nothing to do."""
+_LEAST_S: Final = 0.2
+_REFUSED_S: Final = 15.0
+"""Before somebody who was turned away asks again: somebody may have mended it."""
+_ANSWER_S: Final = 120.0
+"""For so long an answer is worth telling."""
+_logger: Final = logging.getLogger(__name__)
+
+
+class Keeper(Protocol):
+    """Where the token is kept that is good for this host alone, for the other programs of the host."""
+
+    def load(self) -> str: ...
+
+    def save(self, token: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Means:
+    """What an agent is given."""
+
+    board: Board
+    keeper: Keeper
+    clock: Callable[[], datetime]
+    steady: Callable[[], float]
+    """Seconds that only ever grow, however the clock is set."""
+    chance: Callable[[], float]
+    changes: Changes
+    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
+
+
+class Agent:
+    """One host's agent."""
+
+    def __init__(self, calls: HostCalls, duties: Duties, means: Means) -> None:
+        self._calls, self._duties, self._means = calls, duties, means
+        self._patience = Patience(means.chance)
+        self._persistence = Persistence(means.chance, means.steady, means.sleep, _ANSWER_S)
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._converse())
+                group.create_task(self._watch())
+        finally:
+            for task in self._running.values():
+                task.cancel()
+
+    async def _converse(self) -> None:
+        is_known = bool(self._means.keeper.load())  # An agent that was restarted goes on where it was.
+        while True:
+            if not is_known:
+                is_known = await self._register()
+            else:
+                is_known = await self._poll()
+
+    async def _register(self) -> bool:
+        board = self._means.board
+        board.show("registering with the service")
+        try:
+            token = await self._calls.register(__version__)
+        except Unreachable as error:
+            board.show("registering with the service", trouble=error.message, fix=error.hint)
+            await self._means.sleep(self._patience.next_s())
+            return False
+        except Refused as error:
+            fix = "see what the service says of this host; the agent asks again by itself"
+            board.show("registering with the service", trouble=error.message, fix=fix)
+            await self._means.sleep(max(_REFUSED_S, error.retry_s))
+            return False
+        self._means.keeper.save(token)
+        self._patience.reset()
+        return True
+
+    async def _poll(self) -> bool:
+        """Ask what to do; whether the service still knows the host."""
+        try:
+            steps = await self._calls.instructions(self._means.clock(), WAIT_S)
+        except Unreachable as error:
+            self._show(trouble=error.message, fix=error.hint)
+            await self._means.sleep(self._patience.next_s())
+            return True
+        except Refused as error:
+            self._show(trouble=error.message)
+            await self._means.sleep(self._patience.next_s(error.retry_s))
+            return error.code not in (401, 403, 404)
+        self._patience.reset()
+        for step in steps.instructions or ():
+            self._begin(step)
+        self._show()
+        if steps.post_step_action == "exit":
+            return False
+        await self._means.sleep(max(_LEAST_S, float(steps.next_instruction_seconds or 0)))
+        return True
+
+    def _begin(self, step: Step) -> None:
+        """Begin a step, unless one of its kind is still going on."""
+        kind = step.step_type or ""
+        if kind in self._running:
+            return
+        task = asyncio.ensure_future(self._do(step))
+        self._running[kind] = task
+        task.add_done_callback(lambda _: self._running.pop(kind, None))
+
+    async def _do(self, step: Step) -> None:
+        outcome = await self._duties.do(step)
+        await self._answer(step, outcome)
+
+    async def _answer(self, step: Step, outcome: Outcome) -> None:
+        """Tell what came of a step, however often that takes; not for ever, as it grows old."""
+        reply = StepReply(
+            step_type=step.step_type,
+            step_id=step.step_id,
+            exit_code=outcome.exit_code or None,
+            output=outcome.output or None,
+            error=outcome.error or None,
+        )
+        try:
+            await self._persistence.tell(lambda: self._calls.reply(reply))
+        except (Refused, Unreachable) as error:
+            _logger.warning("the answer to %s was not taken: %s", step.step_type, error.message)
+
+    async def _watch(self) -> None:
+        """Tell what the host is made of as soon as that changes; who is not known yet is asked anyway."""
+        while True:
+            if await self._means.changes.wait(3600.0) and self._means.keeper.load():
+                self._begin(Step(step_type="inventory", step_id="", args=()))
+
+    def _show(self, *, trouble: str = "", fix: str = "") -> None:
+        kinds = tuple(sorted(self._running))
+        doing = "checking this host" if kinds else "waiting for instructions"
+        self._means.board.show(doing, trouble=trouble, fix=fix, details=kinds)

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent's conversation: it registers, does what it is told beside other things, and never freezes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.agent.loop import Agent, Means
+from muster.agent.steps.outcome import Outcome
+from muster.board import Board, read_notice
+from muster.client.calls import Refused, Unreachable
+from muster.links import Changes
+from muster.model.wire.reports import StepReply
+from muster.model.wire.steps import Step, Steps
+from tests.unit.agent.steps.recorded import finish
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+class Enough(BaseException):
+    """The service of a test has nothing more to say."""
+
+
+class Service:
+    """Says one thing after another; an exception is raised."""
+
+    def __init__(self, *says: Any, replies: list[Exception] | None = None) -> None:
+        self._says, self._replies = list(says), replies or []
+        self.heard: list[Any] = []
+
+    def _next(self) -> Any:
+        if not self._says:
+            raise Enough
+        said = self._says.pop(0)
+        if isinstance(said, BaseException):
+            raise said
+        return said
+
+    async def register(self, version: str) -> str:
+        self.heard.append("register")
+        return str(self._next())
+
+    async def instructions(self, now: datetime, wait_s: int) -> Steps:
+        self.heard.append("poll")
+        await asyncio.sleep(0)
+        found: Steps = self._next()
+        return found
+
+    async def reply(self, reply: StepReply) -> None:
+        if self._replies:
+            raise self._replies.pop(0)
+        self.heard.append((reply.step_type, reply.exit_code, reply.output, reply.error))
+
+
+class Duties:
+    def __init__(self, do: Callable[[Step], Outcome] | None = None) -> None:
+        self._do = do or (lambda step: Outcome(output=f"{step.step_type} is done"))
+        self.gate: asyncio.Event | None = None
+        self.begun: list[str | None] = []
+
+    async def do(self, step: Step) -> Outcome:
+        self.begun.append(step.step_type)
+        if self.gate is not None:
+            await self.gate.wait()
+        return self._do(step)
+
+
+class Token:
+    def __init__(self, token: str = "") -> None:
+        self.token = token
+
+    def load(self) -> str:
+        return self.token
+
+    def save(self, token: str) -> None:
+        self.token = token
+
+
+def play(
+    service: Service, folder: Path, duties: Duties | None = None, token: Token | None = None
+) -> list[float]:
+    """Run an agent until the service has nothing more to say; how long it wanted to sleep each time."""
+    naps: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    async def scene() -> None:
+        means = Means(
+            Board(folder / "agent.json", lambda: NOW),
+            token or Token(),
+            lambda: NOW,
+            lambda: 0.0,
+            lambda: 0.5,
+            Changes(),
+            sleep,
+        )
+        agent = Agent(service, duties or Duties(), means)  # type: ignore[arg-type]
+        with pytest.raises(BaseExceptionGroup) as ended:
+            await agent.run()
+        assert ended.value.subgroup(Enough)
+
+    finish(scene())
+    return naps
+
+
+def told(*kinds: str, seconds: int = 1, action: str = "continue") -> Steps:
+    steps = tuple(Step(step_type=kind, step_id=f"{kind}-1", args=()) for kind in kinds)  # type: ignore[arg-type]
+    return Steps(instructions=steps, next_instruction_seconds=seconds, post_step_action=action)  # type: ignore[arg-type]
+
+
+def test_it_registers_and_does_what_it_is_told(tmp_path: Path) -> None:
+    service, token = Service("own", told("inventory", "verify-vips"), told()), Token()
+    play(service, tmp_path, token=token)
+    assert token.token == "own"
+    assert service.heard[:2] == ["register", "poll"]
+    assert ("inventory", None, "inventory is done", None) in service.heard
+    assert ("verify-vips", None, "verify-vips is done", None) in service.heard
+
+
+def test_an_agent_that_was_restarted_goes_on_without_registering(tmp_path: Path) -> None:
+    service = Service(told())
+    play(service, tmp_path, token=Token("own"))
+    assert service.heard[0] == "poll"
+
+
+def test_a_step_of_a_kind_that_runs_is_not_begun_again(tmp_path: Path) -> None:
+    service, duties = Service("own", told("inventory"), told("inventory", "verify-vips"), told()), Duties()
+
+    async def gate() -> asyncio.Event:
+        return asyncio.Event()
+
+    duties.gate = finish(gate())
+    play(service, tmp_path, duties)
+    assert duties.begun == ["inventory", "verify-vips"]
+
+
+def test_who_is_turned_away_says_so_and_asks_again(tmp_path: Path) -> None:
+    service = Service(
+        Refused(403, "the token has expired"), Unreachable("https://x", "no route to host"), "own", told()
+    )
+    naps = play(service, tmp_path)
+    assert service.heard.count("register") == 3
+    assert naps[0] >= 15
+    assert naps[1] < 1
+
+
+def test_what_it_waits_for_is_on_the_board(tmp_path: Path) -> None:
+    play(Service(Unreachable("https://192.0.2.10:8090", "connection refused")), tmp_path)
+    notice = read_notice(tmp_path / "agent.json")
+    assert notice is not None
+    assert (notice.doing, notice.since) == ("registering with the service", NOW)
+    play(Service("own", told(), Unreachable("https://192.0.2.10:8090", "no route to host")), tmp_path)
+    notice = read_notice(tmp_path / "agent.json")
+    assert notice is not None
+    assert "no route to host" in notice.trouble
+    assert notice.fix
+
+
+def test_a_host_that_was_deleted_registers_anew(tmp_path: Path) -> None:
+    service = Service("own", Refused(404, "host is not there"), "own", told())
+    play(service, tmp_path)
+    assert service.heard == ["register", "poll", "register", "poll", "poll"]
+
+
+def test_one_that_is_told_to_end_registers_anew(tmp_path: Path) -> None:
+    service = Service("own", told(action="exit"), "own", told())
+    play(service, tmp_path)
+    assert service.heard == ["register", "poll", "register", "poll", "poll"]
+
+
+def test_an_answer_is_told_again_until_it_is_heard(tmp_path: Path) -> None:
+    troubles: list[Exception] = [Unreachable("https://x", "gone"), Refused(503, "later", 2.0)]
+    service = Service("own", told("inventory"), told(), told(), told(), told(), replies=troubles)
+    play(service, tmp_path)
+    assert ("inventory", None, "inventory is done", None) in service.heard
+
+
+def test_an_answer_that_nobody_wants_is_not_told_again(tmp_path: Path) -> None:
+    refused = Refused(400, "the reply is not as it should be")
+    service = Service("own", told("inventory"), told(), told(), told(), replies=[refused])
+    play(service, tmp_path)
+    assert not [each for each in service.heard if isinstance(each, tuple)]
