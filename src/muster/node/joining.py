@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A host that booted from its disk becomes a node: what it tells the service until it is one."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from muster.errors import MusterError
+from muster.machine import Machine
+from muster.model.wire.enums import HostStage
+
+FILE: Final = "etc/muster/join.json"
+AUTHORITY: Final = "etc/muster/service-ca.crt"
+SETUP_DONE: Final = "var/lib/muster/cluster-setup.done"
+PLATFORM: Final = "kubernetes"
+"""What the service waits for at the end: the parts of the cluster itself, as one."""
+_KUBECONFIG: Final = "/etc/kubernetes/kubelet.conf"
+_LOOK_S: Final = 3.0
+_DEADLINE_S: Final = 30.0
+_logger: Final = logging.getLogger(__name__)
+
+
+class Join(msgspec.Struct, frozen=True):
+    """What a host takes along to its disk, to tell how far it is."""
+
+    url: str
+    infra_env_id: str
+    host_id: str
+    cluster_id: str
+    token: str
+    role: str
+    alone: bool
+    """Whether it is all of the cluster."""
+
+
+class Ear(Protocol):
+    """The service, which may be away for a while: each call returns when it was told, or never will be."""
+
+    async def stage(self, stage: HostStage) -> None: ...
+
+    async def available(self, operator: str) -> None: ...
+
+
+async def join(facts: Join, machine: Machine, ear: Ear, sleep: Callable[[float], Awaitable[None]]) -> None:
+    """Tell each stage when it is reached; the host that sets the cluster up tells when that is done."""
+    if not facts.alone:
+        await ear.stage("Configuring")
+    name = (machine.root / "etc/hostname").read_text("utf-8").strip()
+    told: HostStage | None = None
+    while told != "Done":
+        stage = await _look(machine, name, facts.role)
+        if stage is not None and stage != told:
+            if stage == "Done" and told is None:
+                await ear.stage("Joined")
+            await ear.stage(stage)
+            told = stage
+        else:
+            await sleep(_LOOK_S)
+    if not (machine.root / "etc/kubernetes/setup").is_dir():
+        return
+    while not (machine.root / SETUP_DONE).exists():
+        await sleep(_LOOK_S)
+    await ear.available(PLATFORM)
+
+
+async def _look(machine: Machine, name: str, role: str) -> HostStage | None:
+    said = await machine.ask(
+        ["kubectl", "--kubeconfig", _KUBECONFIG, "get", "node", name, "--output", "json"],
+        deadline_s=_DEADLINE_S,
+    )
+    if not said.is_ok:
+        return None
+    if not is_ready(said.out):
+        return "Joined"
+    if role in ("master", "bootstrap"):
+        api = await machine.ask(
+            ["kubectl", "--kubeconfig", _KUBECONFIG, "get", "--raw", "/readyz"], deadline_s=_DEADLINE_S
+        )
+        if not api.is_ok:
+            return "Joined"
+    return "Done"
+
+
+def is_ready(text: str) -> bool:
+    """Whether a node, as kubectl shows it, can take pods."""
+    try:
+        body: Any = json.loads(text)
+        conditions = body["status"]["conditions"]
+        return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def load_join(root: Path) -> Join:
+    """What the installer wrote down."""
+    try:
+        return msgspec.json.decode((root / FILE).read_bytes(), type=Join)
+    except (OSError, msgspec.DecodeError) as error:
+        raise MusterError(
+            f"{root / FILE} does not say what this node is: {error}", hint="the installer writes that file"
+        ) from error
+
+
+def forget(root: Path) -> None:
+    """Nothing is left to be told: what only served that goes, the token first."""
+    for name in (FILE, AUTHORITY):
+        (root / name).unlink(missing_ok=True)

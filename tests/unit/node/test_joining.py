@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a host tells the service from its disk, and what it took along to be able to."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from muster.errors import ExternalError, MusterError
+from muster.model.wire.enums import HostStage
+from muster.model.wire.host import Host, HostProgressInfo
+from muster.node.config import add_join
+from muster.node.joining import AUTHORITY, FILE, SETUP_DONE, Join, forget, is_ready, join, load_join
+from muster.node.others import is_control_plane_up, missing_for_leaving
+from muster.run import Argument, Said
+from tests.unit.service.running import finish
+
+FACTS = Join("https://192.0.2.10:8090", "ie", "h", "c", "token", "bootstrap", alone=True)
+GONE = Said(1, "", "connection refused")
+
+
+def node(ready: str) -> Said:
+    return Said(0, json.dumps({"status": {"conditions": [{"type": "Ready", "status": ready}]}}), "")
+
+
+class Recorded:
+    """A machine whose kubectl says one thing after another; the last again and again."""
+
+    def __init__(self, root: Path, *answers: Said, readyz: Sequence[Said] = (Said(0, "ok", ""),)) -> None:
+        self.root, self._answers, self._readyz = root, list(answers), list(readyz)
+        (root / "etc").mkdir(parents=True)
+        (root / "etc/hostname").write_text("node1\n")
+
+    async def ask(self, argv: Sequence[Argument], *, deadline_s: float, feed: str = "") -> Said:
+        left = self._readyz if "--raw" in argv else self._answers
+        return left.pop(0) if len(left) > 1 else left[0]
+
+
+class Ear:
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    async def stage(self, stage: HostStage) -> None:
+        self.heard.append(stage)
+
+    async def available(self, operator: str) -> None:
+        self.heard.append(f"{operator} is available")
+
+
+def tell(facts: Join, machine: Recorded, naps: int = 50) -> list[str]:
+    ear, left = Ear(), naps
+
+    async def sleep(_: float) -> None:
+        nonlocal left
+        left -= 1
+        if left == 10 and (machine.root / "etc/kubernetes/setup").is_dir():
+            (machine.root / SETUP_DONE).parent.mkdir(parents=True)
+            (machine.root / SETUP_DONE).touch()
+        assert left, ear.heard
+
+    finish(join(facts, machine, ear, sleep))
+    return ear.heard
+
+
+def test_stages_are_told_once_and_in_order(tmp_path: Path) -> None:
+    machine = Recorded(tmp_path, GONE, GONE, node("False"), node("False"), node("True"))
+    assert tell(FACTS, machine) == ["Joined", "Done"]
+
+
+def test_a_host_among_others_tells_that_it_is_configured_and_skips_no_stage(tmp_path: Path) -> None:
+    facts = Join("u", "ie", "h", "c", "token", "worker", alone=False)
+    assert tell(facts, Recorded(tmp_path, node("True"))) == ["Configuring", "Joined", "Done"]
+
+
+def test_a_control_plane_host_is_done_only_when_its_api_is(tmp_path: Path) -> None:
+    machine = Recorded(tmp_path, node("True"), readyz=(GONE, GONE, Said(0, "ok", "")))
+    assert tell(FACTS, machine) == ["Joined", "Done"]
+
+
+def test_the_host_that_sets_the_cluster_up_tells_when_that_is_done(tmp_path: Path) -> None:
+    machine = Recorded(tmp_path, node("True"))
+    (tmp_path / "etc/kubernetes/setup").mkdir(parents=True)
+    assert tell(FACTS, machine) == ["Joined", "Done", "kubernetes is available"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"status": {}}', '{"status": {"conditions": [{}]}}', "null"]
+)
+def test_what_is_no_node_is_not_ready(text: str) -> None:
+    assert not is_ready(text)
+
+
+def test_what_was_taken_along_comes_back_and_is_forgotten(tmp_path: Path) -> None:
+    config = {
+        "ignition": {"version": "3.4.0"},
+        "storage": {"files": [{"path": "/etc/hostname"}]},
+        "passwd": {},
+    }
+    made = json.loads(add_join(json.dumps(config).encode(), FACTS, "PEM"))
+    assert (
+        add_join(json.dumps(made).encode(), FACTS, "PEM") == json.dumps(made, separators=(",", ":")).encode()
+    )
+    assert made["storage"]["files"][0] == {"path": "/etc/hostname"}
+    assert made["passwd"] == {}
+    for file in made["storage"]["files"][1:]:
+        assert file["mode"] == 0o600
+        path = tmp_path / file["path"].lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(file["contents"]["source"].partition(",")[2]))
+    assert load_join(tmp_path) == FACTS
+    assert (tmp_path / AUTHORITY).read_text() == "PEM"
+    forget(tmp_path)
+    assert not (tmp_path / FILE).exists()
+    with pytest.raises(MusterError, match="does not say what this node is"):
+        load_join(tmp_path)
+
+
+@pytest.mark.parametrize("config", [b"", b"[]", b'{"storage": {"files": [{}]}}', b'{"storage": [1]}'])
+def test_what_is_no_config_is_refused(config: bytes) -> None:
+    with pytest.raises(ExternalError, match="not an Ignition config"):
+        add_join(config, FACTS, "PEM")
+
+
+def host(id: str, role: str, status: str, stage: str | None = None, *, bootstrap: bool = False) -> Host:
+    progress = None if stage is None else HostProgressInfo(current_stage=stage)  # type: ignore[arg-type]
+    return Host(
+        id=id,
+        href="",
+        kind="Host",
+        status=status,  # type: ignore[arg-type]
+        status_info="",
+        role=role,  # type: ignore[arg-type]
+        progress=progress,
+        bootstrap=bootstrap,
+        requested_hostname=f"name-{id}",
+    )
+
+
+def test_the_rendezvous_host_leaves_when_the_control_plane_stands_and_all_others_are_on_their_disks() -> None:
+    hosts = [
+        host("a", "master", "installing-in-progress", "Waiting for control plane", bootstrap=True),
+        host("b", "master", "installed", "Done"),
+        host("c", "master", "installing-in-progress", "Rebooting"),
+        host("d", "worker", "installing-in-progress", "Rebooting"),
+        host("e", "worker", "installing-in-progress", "Writing image to disk"),
+    ]
+    assert missing_for_leaving(hosts, "a") == ("name-c", "name-e")
+    assert missing_for_leaving([hosts[0], hosts[1], hosts[3]], "a") == ()
+
+
+def test_workers_go_on_when_all_but_the_first_of_the_control_plane_are_there() -> None:
+    first = host("a", "master", "installing-in-progress", bootstrap=True)
+    assert is_control_plane_up([first, host("b", "master", "installed"), host("w", "worker", "installing")])
+    assert not is_control_plane_up([first, host("b", "arbiter", "installing-in-progress")])
