@@ -47,7 +47,7 @@ from muster.service.auth.sessions import EndedSessions
 from muster.service.auth.tokens import Tokens
 from muster.service.clock import NOTABLE
 from muster.service.committer import Committer
-from muster.service.drivers.kubernetes import FindRelease, KubernetesDriver
+from muster.service.drivers.kubernetes import FindRelease, KubernetesDriver, SiteTerms
 from muster.service.edge.given import Given, doubts, read_identity
 from muster.service.edge.headers import SecureHeaders
 from muster.service.edge.limits import Limits
@@ -108,6 +108,8 @@ class Settings:
     images: Mapping[tuple[str, str], Callable[[], BaseImage]] = field(default_factory=dict)
     """Base images by architecture and version."""
     limits: LimitSettings = field(default_factory=LimitSettings)
+    site: SiteTerms = field(default_factory=SiteTerms)
+    """What the one site says that it runs for, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ class Running:
             steady=time.monotonic,
             chance=_pooled(os.urandom),
             vault=vault,
-            driver=KubernetesDriver(find_release, os.urandom, clock),
+            driver=KubernetesDriver(find_release, os.urandom, clock, settings.site),
             media=media,
             links=SignedLinks(self.tokens, url),
             host_tokens=HostTokens(self.tokens, HostTies(self.engine), clock),

@@ -157,8 +157,8 @@ def _images(service: Service, host: Host) -> ReleaseImages | None:
     if key not in service.images:
         try:
             found = service.around.driver.images(order_of(service, cluster.id, with_secrets=False))
-        except MusterError:
-            found = ()
+        except MusterError:  # The release may come yet.
+            return None
         service.images[key] = found
     found = service.images[key]
     return ReleaseImages(found[0], found[0], found[0]) if found else None

@@ -236,6 +236,8 @@ class Cluster(State, frozen=True, kw_only=True):
     install_completed_at: datetime | None = None
     kubeconfig: bool = False
     """Whether its kubeconfig is there, with the authority of its ingress."""
+    kubeconfig_given: bool = False
+    """Whether people had it before the installation, so that nobody waits for one."""
     org_soft_timeouts_enabled: bool = False
     """Whether hosts and stages that take too long are only told of, and do not fail the installation."""
     logs_info: str = ""

@@ -37,13 +37,15 @@ def setup(release: Release, cluster: Cluster, host: Member, tuning: Tuning, kube
 
 
 def _manifests(release: Release, cluster: Cluster, values: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Manifests by file name, in the order in which they are applied: ours, then those of each add-on."""
+    """Manifests by file name, in the order in which they are applied: ours, those of add-ons, the user's."""
     for number, name in enumerate(_MANIFESTS):
         yield f"00-{number}-{name}", fill(load_template(f"manifests/{name}"), values)
     for number, id in enumerate(cluster.add_ons, start=1):
         add_on = release.find_add_on(id)
         for manifest in add_on.manifests if add_on else ():
             yield f"{number:02}-{id}-{manifest.name}", manifest.text
+    for number, (name, text) in enumerate(cluster.manifests):
+        yield f"90-{number:03}-{name}", text
 
 
 def _values(release: Release, cluster: Cluster, host: Member, kubelet_authority: str) -> dict[str, str]:

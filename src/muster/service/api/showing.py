@@ -48,9 +48,10 @@ async def _settle(call: Call, realm: str) -> None:
     """Wait until all that a realm shows is durable. What was to be, and never will, is not shown any more."""
     for _ in range(_TRIES):
         try:
-            return await call.service.settle(realm)
+            await call.service.settle(realm)
         except Outdated:
             continue
+        return
     await call.service.settle(realm)
 
 

@@ -12,14 +12,11 @@ from muster.frozen import dataclass
 from muster.model.wire.inventory import Disk, DiskInstallationEligibility, Inventory
 from muster.service.derive.addresses import addressed
 from muster.service.derive.networks import default_route
-from muster.service.derive.roles import effective_role
 from muster.service.derive.versions import is_at_least
 from muster.service.state import Cluster, Host
+from muster.service.validations.requirements import requirement_of
 
 GB: Final = 10**9
-_MIN_GB: Final = {"master": 100, "worker": 100, "arbiter": 50}
-_EDGE_PRODUCT: Final = "BlueField SoC"
-_EDGE_GB: Final = 15
 _ALWAYS: Final = frozenset({"HDD", "SSD", "Multipath"})
 _MAINFRAME: Final = frozenset({"ECKD", "ECKD (ESE)", "FBA"})
 _NOT_FORMATTED: Final = frozenset({"FC", "iSCSI", "LVM", "Multipath"})
@@ -45,10 +42,7 @@ class Needs:
 
 def needs_of(host: Host, inventory: Inventory, cluster: Cluster | None) -> Needs:
     """What is asked of the disk that a host is installed on."""
-    size_gb = _MIN_GB.get(effective_role(host), 100)
-    vendor = inventory.system_vendor
-    if vendor is not None and vendor.product_name == _EDGE_PRODUCT and effective_role(host) != "master":
-        size_gb = _EDGE_GB
+    size_gb = requirement_of(msgspec.structs.replace(host, inventory=inventory), cluster).disk_gb
     architecture = inventory.cpu.architecture if inventory.cpu is not None else None
     return Needs(size_gb, cluster.openshift_version if cluster is not None else "", architecture or "")
 

@@ -30,8 +30,16 @@ def _wwn(hints: RootDeviceHints, disk: Disk) -> bool:
     return plain(disk.wwn or "") == plain(hints.wwn or "")
 
 
+def _device_name(hints: RootDeviceHints, disk: Disk) -> bool:
+    """By any of its names. udev has two for the place of a SATA disk: with its LUN, a 0, and without."""
+    names = {disk.path, disk.by_id, disk.by_path}
+    if disk.by_path and "-ata-" in disk.by_path:
+        names.add(disk.by_path.removesuffix(".0"))
+    return hints.device_name in names
+
+
 _CHECKS: Final[Mapping[str, Callable[[RootDeviceHints, Disk], bool]]] = {
-    "device_name": lambda hints, disk: hints.device_name in (disk.path, disk.by_id, disk.by_path),
+    "device_name": _device_name,
     "hctl": lambda hints, disk: hints.hctl == disk.hctl,
     "model": lambda hints, disk: (hints.model or "").lower() in (disk.model or "").lower(),
     "vendor": lambda hints, disk: (hints.vendor or "").lower() in (disk.vendor or "").lower(),

@@ -5,21 +5,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from datetime import datetime
 from ipaddress import ip_address, ip_network
 from typing import Any
 
 from muster.certificates.keys import Random
+from muster.frozen import dataclass
 from muster.image.ignition.merge import merge, parse_override
 from muster.image.kubeconfig import render_kubeconfig
-from muster.image.pki import build_pki, site_authorities
+from muster.image.pki import Pki, build_pki, site_authorities
 from muster.image.secrets import SiteSecrets, dump_secrets, make_secrets, parse_secrets
 from muster.model.ignition import Config, File, User, join, tree_of
 from muster.model.plan import PodNetwork
 from muster.model.registries import RegistriesConf
 from muster.model.values import Secret
 from muster.release.model import Release
-from muster.release.node.authorities import make_authorities
+from muster.release.node.authorities import SiteAuthorities, make_authorities
 from muster.release.node.cluster import Cluster as NodeCluster
 from muster.release.node.payload import plan_cluster
 from muster.service.drivers.install_config import render_install_config
@@ -32,6 +34,19 @@ FindRelease = Callable[[str, str], Release]
 SECRETS = "secrets.json"
 
 
+@dataclass(frozen=True)
+class SiteTerms:
+    """What the site says that the service runs for; a service for many clusters has no site."""
+
+    authorities: SiteAuthorities | None = None
+    """What the kubeconfig was made with that people have already; without it there is none yet."""
+    registries: RegistriesConf = field(default_factory=RegistriesConf)
+    trust_bundle: str = field(default="", repr=False)
+    manifests: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """What the cluster gets besides, by name."""
+    tuning: str = "default"
+
+
 class KubernetesDriver:
     """Makes the files of clusters of a kubernetes release."""
 
@@ -40,10 +55,10 @@ class KubernetesDriver:
         find: FindRelease,
         random: Random,
         clock: Callable[[], datetime],
-        registries: RegistriesConf | None = None,
+        terms: SiteTerms | None = None,
     ) -> None:
         self._find, self._random, self._clock = find, random, clock
-        self._registries = registries or RegistriesConf()
+        self._terms = terms or SiteTerms()
 
     def install_config(self, order: ClusterOrder) -> str:
         return render_install_config(order)
@@ -57,20 +72,16 @@ class KubernetesDriver:
         return self._find(order.cluster.openshift_version, order.cluster.cpu_architecture)
 
     def prepare(self, order: ClusterOrder) -> Mapping[str, bytes]:
-        secrets = self._secrets(order)
-        pki = build_pki(secrets)
-        name, domain = order.cluster.name, order.cluster.base_dns_domain
-        files = {
-            SECRETS: json.dumps(dump_secrets(secrets)).encode(),
-            "install-config.yaml": render_install_config(order).encode(),
-            "kubeadmin-password": secrets.kubeadmin_password.encode(),
-            "kubeconfig-noingress": render_kubeconfig(pki, secrets, name, domain, pki.api_bundle).encode(),
-            "metadata.json": json.dumps({"clusterName": name, "clusterID": secrets.cluster_id}).encode(),
-        }
-        now = self._clock()
-        authorities = make_authorities(site_authorities(pki), secrets.cluster_id, self._random, now)
+        site, id, files = self._terms.authorities, order.cluster.id, {}
+        if site is None:
+            secrets = self._secrets(order)
+            pki = build_pki(secrets)
+            site, id, files = site_authorities(pki), secrets.cluster_id, _credentials(order, secrets, pki)
+        files["install-config.yaml"] = render_install_config(order).encode()
+        files["metadata.json"] = json.dumps({"clusterName": order.cluster.name, "clusterID": id}).encode()
+        authorities = make_authorities(site, id, self._random, self._clock())
         members = {host_name(host): host for host in order.hosts}
-        configs = plan_cluster(self._release(order), self._cluster(order, secrets), authorities, self._random)
+        configs = plan_cluster(self._release(order), self._cluster(order, id), authorities, self._random)
         for hostname, config in configs.items():
             host = members[hostname]
             files[f"host/{host.id}.ign"] = json.dumps(_tree(order, host, config)).encode()
@@ -82,12 +93,12 @@ class KubernetesDriver:
             return parse_secrets(json.loads(order.secrets), "the secrets of the cluster")
         return make_secrets(self._random, self._clock())
 
-    def _cluster(self, order: ClusterOrder, secrets: SiteSecrets) -> NodeCluster:
-        state = order.cluster
+    def _cluster(self, order: ClusterOrder, id: str) -> NodeCluster:
+        state, terms = order.cluster, self._terms
         return NodeCluster(
             name=state.name,
             base_domain=state.base_dns_domain,
-            id=secrets.cluster_id,
+            id=id,
             members=tuple(member for _, member in find_members(order)),
             pods=tuple(
                 PodNetwork(ip_network(each.cidr or ""), each.host_prefix or 23)
@@ -95,9 +106,32 @@ class KubernetesDriver:
             ),
             services=tuple(ip_network(each.cidr or "") for each in state.service_networks),
             api_vips=tuple(ip_address(each.ip or "") for each in state.api_vips),
-            registries=self._registries,
+            registries=terms.registries,
+            trust_bundle=terms.trust_bundle,
             pull_secret=_secret(order.pull_secret),
+            tuning=terms.tuning,
+            manifests=(*terms.manifests, *_manifests(order)),
         )
+
+
+def _credentials(order: ClusterOrder, secrets: SiteSecrets, pki: Pki) -> dict[str, bytes]:
+    """What people who installed by the service are given; those of a site have it already."""
+    kubeconfig = render_kubeconfig(
+        pki, secrets, order.cluster.name, order.cluster.base_dns_domain, pki.api_bundle
+    )
+    return {
+        SECRETS: json.dumps(dump_secrets(secrets)).encode(),
+        "kubeadmin-password": secrets.kubeadmin_password.encode(),
+        "kubeconfig-noingress": kubeconfig.encode(),
+    }
+
+
+def _manifests(order: ClusterOrder) -> tuple[tuple[str, str], ...]:
+    """The user's manifests by file name; those of two folders may have the same one."""
+    return tuple(
+        (key.replace("/", "-"), body.decode("utf-8", "replace"))
+        for key, body in sorted(order.manifests.items())
+    )
 
 
 def _secret(text: str) -> Secret | None:

@@ -106,7 +106,7 @@ def host_failed(see: ClusterSight) -> bool:
 @_cluster
 def kubeconfig_there(see: ClusterSight) -> bool:
     """Its kubeconfig is there."""
-    return see.cluster.kubeconfig
+    return see.cluster.kubeconfig or see.cluster.kubeconfig_given
 
 
 @_cluster

@@ -16,7 +16,8 @@ from muster.service.derive.hints import matching_disks
 from tests.sites import Shape, build_site
 
 DISKS = (
-    Disk(id="a", name="sda", path="/dev/sda", hctl="0:0:0:0", drive_type="HDD", size_bytes=200 * 10**9,
+    Disk(id="a", name="sda", path="/dev/sda", hctl="0:0:0:0",
+         by_path="/dev/disk/by-path/pci-0000:00:17.0-ata-1.0", drive_type="HDD", size_bytes=200 * 10**9,
          vendor="ATA", model="ST4000NM", serial="S1", wwn="0x5000c500a1b2c3d4"),
     Disk(id="b", name="nvme0n1", path="/dev/nvme0n1", by_path="/dev/disk/by-path/pci-0000:01:00.0-nvme-1",
          drive_type="SSD", size_bytes=1000 * 10**9, vendor="Dell", model="PERC H730", serial="S2"),
@@ -39,6 +40,9 @@ def hints(text: str) -> RootDeviceHints:
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
+        ("deviceName: '/dev/disk/by-path/pci-0000:00:17.0-ata-1'", "a"),
+        ("deviceName: '/dev/disk/by-path/pci-0000:00:17.0-ata-1.0'", "a"),
+        ("deviceName: '/dev/disk/by-path/pci-0000:00:17.0-ata-2'", ""),
         ("deviceName: /dev/sda", "a"),
         ("deviceName: /dev/disk/by-path/pci-0000:01:00.0-nvme-1", "b"),
         ("hctl: '0:0:0:0'", "a"),

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the medium that a host booted says: which site it is of, and what the service there is to be.
+
+`muster.image.ignition` writes these files, one module for each concern; here they are read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from cryptography import x509
+
+from muster.certificates.issue import Authority
+from muster.certificates.keys import parse_key
+from muster.config.document.folder import Memory
+from muster.config.load import load_site
+from muster.config.manifests import render_yaml
+from muster.config.resolve import resolve_site
+from muster.errors import MediaError
+from muster.frozen import dataclass
+from muster.image.secrets import KeyName
+from muster.model.meeting import ENVIRONMENT, Meeting, parse_meeting
+from muster.model.plan import Plan
+from muster.model.site import Environment, Site
+from muster.release.node.authorities import SiteAuthorities
+from muster.service.edge.given import Given
+
+_ASSISTED: Final = "etc/assisted"
+_TLS: Final = "opt/agent/tls"
+_AUTHORITIES: Final = (KeyName.LOCALHOST_SIGNER, KeyName.SERVICE_NETWORK_SIGNER, KeyName.LB_SIGNER)
+
+
+@dataclass(frozen=True)
+class Medium:
+    """All that the service on the rendezvous host needs of the medium."""
+
+    meeting: Meeting
+    site: Site
+    plan: Plan
+    authorities: SiteAuthorities
+    certificate: Given
+    token_key: str
+    """The public key (PEM) of the tokens that were handed out when the medium was made."""
+    password_hash: str = field(repr=False)
+
+
+def load_meeting(root: Path) -> Meeting:
+    """Where to go; a MediaError when the medium does not say."""
+    path = root / ENVIRONMENT.lstrip("/")
+    found = parse_meeting(_text(path))
+    if found is None:
+        raise _unusable(path, "it does not say where the hosts meet")
+    return found
+
+
+def load_medium(root: Path) -> Medium:
+    """Everything; a MediaError names what is missing or cannot be read."""
+    meeting = load_meeting(root)
+    site = _load_site(root, meeting)
+    own = root / _ASSISTED
+    return Medium(
+        meeting=meeting,
+        site=site,
+        plan=resolve_site(site),
+        authorities=_load_authorities(root / _TLS),
+        certificate=Given(own / "tls/service.crt", own / "tls/service.key"),
+        token_key=_text(own / "tokens/key.pem"),
+        password_hash=_text(root / _TLS / "kubeadmin-password.hash").strip(),
+    )
+
+
+def _load_site(root: Path, meeting: Meeting) -> Site:
+    """The site's files, as far as the medium has them: manifests, and what is said of each host."""
+    files: dict[str, bytes | None] = dict(_files(root / _ASSISTED / "manifests", "cluster-manifests"))
+    files.update(_files(root / _ASSISTED / "extra-manifests", "openshift"))
+    for path, name in (
+        ("etc/containers/registries.conf", "mirror/registries.conf"),
+        ("etc/pki/ca-trust/source/anchors/domain.crt", "mirror/ca-bundle.crt"),
+    ):
+        if (root / path).is_file():
+            files[name] = (root / path).read_bytes()
+    body = {
+        "apiVersion": "v1beta1",
+        "kind": "AgentConfig",
+        "rendezvousIP": str(meeting.ip),
+        "hosts": list(_hosts(root / _ASSISTED / "hostconfig")),
+    }
+    files["agent-config.yaml"] = render_yaml(body).encode()
+    site, problems = load_site(Memory(files), Environment())
+    if site.install is None or site.install.metadata is None:
+        why = problems[0].message if problems else "it describes no cluster"
+        raise _unusable(root / _ASSISTED / "manifests", why)
+    return site
+
+
+def _files(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
+    if folder.is_dir():
+        for path in sorted(folder.iterdir()):
+            yield f"{name}/{path.name}", path.read_bytes()
+
+
+def _hosts(folder: Path) -> Iterator[dict[str, Any]]:
+    """The hosts that the site describes; a folder that begins with _ is of one without a name."""
+    for place in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if not place.is_dir():
+            continue
+        macs = _text(place / "mac_addresses").split()
+        host: dict[str, Any] = {
+            "role": _text(place / "role").strip(),
+            "interfaces": [{"name": f"card{n}", "macAddress": mac} for n, mac in enumerate(macs)],
+        }
+        if not place.name.startswith("_"):
+            host["hostname"] = place.name
+        if (place / "root-device-hints.yaml").exists():
+            host["rootDeviceHints"] = _mapping(place / "root-device-hints.yaml")
+        yield host
+
+
+def _mapping(path: Path) -> Mapping[str, Any]:
+    try:
+        found = yaml.load(_text(path), yaml.CSafeLoader)
+    except yaml.YAMLError as error:
+        raise _unusable(path, "it is not YAML") from error
+    if not isinstance(found, dict):
+        raise _unusable(path, "it is not a mapping")
+    return found
+
+
+def _load_authorities(folder: Path) -> SiteAuthorities:
+    """The authorities whose kubeconfig people have already."""
+    name = KeyName.LB_SIGNER
+    key = parse_key(_text(folder / f"{name}.key"))
+    if key is None:
+        raise _unusable(folder / f"{name}.key", "it is not a private key")
+    try:
+        certificate = x509.load_pem_x509_certificate(_text(folder / f"{name}.crt").encode())
+    except ValueError as error:
+        raise _unusable(folder / f"{name}.crt", "it is not a certificate") from error
+    return SiteAuthorities(
+        serving=Authority(certificate, key),
+        api_bundle="".join(_text(folder / f"{each}.crt") for each in _AUTHORITIES),
+        admin=_text(folder / f"{KeyName.ADMIN_SIGNER}.crt"),
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise _unusable(path, (reason or str(error)).lower()) from error
+
+
+def _unusable(path: Path, why: str) -> MediaError:
+    return MediaError(
+        f"the medium that this host booted cannot be used: {path}: {why}",
+        hint="make it again with `muster agent create image`, and boot all hosts from it",
+    )

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The release of a site, read from a registry of the site as soon as that answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from muster.errors import MusterError, UserError
+from muster.model.plan import Plan
+from muster.release.at_registry import RegistrySource
+from muster.release.layers import read_files
+from muster.release.model import RELEASE_FILE, Release
+from muster.release.oci.client import Settings, open_client
+from muster.release.oci.logins import Logins, parse_logins
+from muster.release.oci.reference import parse_reference
+from muster.release.text import parse_release
+
+_LARGEST: Final = 64 << 20
+_AGAIN_S: Final = 10.0
+_logger: Final = logging.getLogger(__name__)
+
+
+class SiteRelease:
+    """A release that is fetched while the hosts come together; until it is there it says what is wrong."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._found: Release | None = None
+        self._trouble = "it is being fetched"
+
+    def find(self, _version: str, _architecture: str) -> Release:
+        """The release, whatever version is asked for: a site has one."""
+        if self._found is None:
+            raise UserError(
+                f"the release {self._plan.release_image} is not there yet: {self._trouble}",
+                hint="check the mirror registry of the site, and the way to it",
+            )
+        return self._found
+
+    async def fetch(self) -> None:
+        """Fetch it, however often that takes."""
+        while self._found is None:
+            try:
+                self._found = await self._read()
+            except MusterError as error:
+                if error.message != self._trouble:
+                    _logger.warning("the release cannot be fetched: %s; %s", error.message, error.hint)
+                self._trouble = error.message
+                await asyncio.sleep(_AGAIN_S)
+
+    async def _read(self) -> Release:
+        plan = self._plan
+        reference = parse_reference(plan.release_image)
+        async with open_client(settings_of(plan)) as client:
+            source = RegistrySource(client, reference)
+            files = await read_files(source, (RELEASE_FILE,), architecture=plan.architecture, limit=_LARGEST)
+        if RELEASE_FILE not in files:
+            raise UserError(
+                f"{plan.release_image} is no release of Kubernetes",
+                hint="name one that `muster release build` made, and mirror it to the site",
+            )
+        return parse_release(files[RELEASE_FILE], plan.release_image)
+
+
+def settings_of(plan: Plan) -> Settings:
+    """How the registries of a site are reached."""
+    text = plan.pull_secret.reveal()
+    return Settings(
+        logins=parse_logins(text, "the pull secret of the site") if text else Logins(),
+        registries=plan.registries,
+        authorities=(plan.trust_bundle,) if plan.trust_bundle else (),
+    )

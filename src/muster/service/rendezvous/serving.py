@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service of one site: live, where it installs it, and from the disk, where it sees it to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Coroutine
+from pathlib import Path
+from typing import Any, Final
+
+from muster.errors import UserError
+from muster.release.model import Release
+from muster.service.drivers.kubernetes import SiteTerms
+from muster.service.hosting import Running, Settings, Sockets
+from muster.service.rendezvous.kept import Kept, certificate_of, keep, load_kept
+from muster.service.rendezvous.medium import Medium
+from muster.service.rendezvous.release import SiteRelease
+from muster.service.rendezvous.unattended import Course, Unattended
+from muster.service.site_order import cluster_params, infra_env_params, wishes_of
+
+_NO_TIME_SERVERS: Final = frozenset({"ntp-synced"})
+"""What nobody can ask of hosts whose site has no time servers: they agree among themselves."""
+_OVER: Final = frozenset({"installed", "error", "cancelled", "adding-hosts"})
+
+
+def course_of(medium: Medium) -> Course:
+    """What the site of a medium asks for."""
+    site, plan = medium.site, medium.plan
+    return Course(
+        meeting=medium.meeting,
+        cluster=cluster_params(site, plan),
+        infra_env=infra_env_params(plan, medium.meeting.cluster_id),
+        wishes=wishes_of(site, plan),
+        expected=plan.masters + plan.arbiters + plan.workers,
+    )
+
+
+def terms_of(medium: Medium, tuning: str) -> SiteTerms:
+    """What its cluster is made with."""
+    plan = medium.plan
+    return SiteTerms(
+        authorities=medium.authorities,
+        registries=plan.registries,
+        trust_bundle=plan.trust_bundle,
+        manifests=plan.extra_manifests,
+        tuning=tuning,
+    )
+
+
+@contextlib.asynccontextmanager
+async def serve_live(
+    medium: Medium, data: Path, listening: socket.socket, tuning: str
+) -> AsyncIterator[Running]:
+    """Serve a site whose hosts booted its medium, and install it; until the body ends."""
+    kept, release = keep(data, medium), SiteRelease(medium.plan)
+    disabled = frozenset() if medium.plan.ntp_sources else _NO_TIME_SERVERS
+    settings = _settings(kept, data, terms_of(medium, tuning), disabled)
+    running = Running(settings, Sockets(listening), release.find)
+    unattended = Unattended(running.service, course_of(medium))
+    async with running.serve(), _beside(release.fetch()), _beside(unattended.run()):
+        yield running
+
+
+@contextlib.asynccontextmanager
+async def serve_installed(data: Path, listening: socket.socket) -> AsyncIterator[Running]:
+    """Serve a site from the disk of the host that installed it: nothing is begun here any more."""
+    running = Running(_settings(load_kept(data), data, SiteTerms()), Sockets(listening), _no_release)
+    async with running.serve():
+        yield running
+
+
+def _settings(kept: Kept, data: Path, site: SiteTerms, disabled: frozenset[str] = frozenset()) -> Settings:
+    return Settings(
+        data=data,
+        url=kept.meeting.url,
+        certificate=certificate_of(data),
+        password_hash=kept.password_hash,
+        token_keys=(kept.token_key,),
+        disabled=disabled,
+        site=site,
+    )
+
+
+def _no_release(version: str, _architecture: str) -> Release:
+    raise UserError(f"the release {version} is installed already", hint="boot the medium again to start over")
+
+
+async def wait_until_over(running: Running, cluster_id: str) -> str:
+    """Wait until the cluster is installed, or has failed; its state then."""
+    async with contextlib.aclosing(running.service.news.follow(after=None)) as news:
+        while (status := running.service.engine.cluster(cluster_id).status) not in _OVER:
+            await anext(news)
+    return status
+
+
+@contextlib.asynccontextmanager
+async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Something goes on beside the body; when it fails, the body does."""
+    owner = asyncio.current_task()
+    assert owner is not None
+    task = asyncio.ensure_future(work)
+
+    def look(done: asyncio.Future[None]) -> None:
+        if not done.cancelled() and done.exception() is not None:
+            owner.cancel()
+
+    task.add_done_callback(look)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A site that installs itself: makes its cluster, tells hosts what they are to be, starts when all are well.
+
+What it does follows from the state alone, so it can be begun again at any moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import field
+from datetime import datetime
+from typing import Final
+
+from muster.errors import MusterError
+from muster.frozen import dataclass
+from muster.model.meeting import Meeting
+from muster.model.wire.cluster import ClusterCreateParams
+from muster.model.wire.infra_env import InfraEnvCreateParams
+from muster.model.wire.operators import MonitoredOperator
+from muster.service.decisions.clusters import register_cluster
+from muster.service.decisions.hosts import update_host
+from muster.service.decisions.infra_envs import register_infra_env
+from muster.service.decisions.installing import begin_installation
+from muster.service.derive.names import effective_name
+from muster.service.realm import Draft, Realm
+from muster.service.refusals import NotFound, StateConflict, Unavailable
+from muster.service.service import Service
+from muster.service.site_order import Wish, find_wish
+from muster.service.state import Host
+
+PLATFORM: Final = "kubernetes"
+"""What is watched until the cluster is complete: its own parts, as one."""
+ATTEMPTS: Final = 3
+"""So often an installation is begun that does not come to writing a disk."""
+_AGAIN_S: Final = 10.0
+_logger: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a site asks for."""
+
+    meeting: Meeting
+    cluster: ClusterCreateParams
+    infra_env: InfraEnvCreateParams
+    wishes: tuple[Wish, ...]
+    expected: int
+    """How many hosts have to be there."""
+
+
+def is_complete(realm: Realm, expected: int) -> bool:
+    """Whether all hosts are there, and the cluster can be installed."""
+    cluster = realm.cluster
+    return cluster is not None and cluster.status == "ready" and len(realm.hosts) >= expected
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What was done already in this life of the service."""
+
+    applied: dict[str, datetime | None] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    """Why a host cannot be what the site says, by its id."""
+
+
+class Unattended:
+    """Asks the service for what is next, after everything that happened."""
+
+    def __init__(self, service: Service, course: Course) -> None:
+        self._service, self._course = service, course
+        self._memory = _Memory()
+        self._attempts = 0
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        await self._create()
+        await self._look()
+        async for _ in self._service.news.follow():
+            try:
+                await self._look()
+            except Unavailable:
+                await asyncio.sleep(_AGAIN_S)
+
+    @property
+    def _realm(self) -> Realm:
+        return self._service.engine.realm_of("cluster", self._course.meeting.cluster_id)
+
+    async def _create(self) -> None:
+        """The cluster and infra-env of the medium, if an earlier life of the service did not make them."""
+        service, course, ids = self._service, self._course, self._course.meeting
+        seal = service.around.vault.seal
+
+        def make_cluster(draft: Draft) -> None:
+            made = register_cluster(draft, ids.cluster_id, course.cluster, seal)
+            # The site has its kubeconfig since its medium was made; what is left to wait for is one thing.
+            own = MonitoredOperator(cluster_id=made.id, name=PLATFORM, operator_type="builtin")
+            draft.change(made, monitored_operators=(own,), kubeconfig_given=True)
+
+        def make_infra_env(draft: Draft) -> None:
+            cluster = service.engine.cluster(ids.cluster_id)
+            made = register_infra_env(draft, ids.infra_env_id, course.infra_env, cluster, seal)
+            draft.change(made, signing_key=service.around.chance(16).hex())
+
+        try:
+            service.engine.cluster(ids.cluster_id)
+        except NotFound:
+            await service.change(lambda: service.engine.create(ids.cluster_id), make_cluster)
+        try:
+            service.engine.infra_env(ids.infra_env_id)
+        except NotFound:
+            await service.change(lambda: service.engine.create(ids.infra_env_id), make_infra_env)
+
+    async def _look(self) -> None:
+        """Do what is next."""
+        memory = self._memory
+        for host in list(self._realm.hosts.values()):
+            is_new = memory.applied.get(host.id, ...) != host.registered_at
+            if host.inventory is not None and (is_new or host.id in memory.refused):
+                memory.applied[host.id] = host.registered_at
+                await self._apply(host)
+        is_fine = not memory.refused and self._attempts < ATTEMPTS
+        if is_fine and is_complete(self._realm, self._course.expected):
+            self._attempts += 1
+            rendezvous = str(self._course.meeting.ip)
+            with contextlib.suppress(StateConflict):  # Something changed at the last moment: look again.
+                await self._service.change(
+                    lambda: self._realm, lambda draft: begin_installation(draft, rendezvous)
+                )
+
+    async def _apply(self, host: Host) -> None:
+        assert host.inventory is not None
+        wish = find_wish(self._course.wishes, host.inventory)
+        if wish is None:
+            return
+        seal, before = self._service.around.vault.seal, self._memory.refused.pop(host.id, "")
+        try:
+            params = wish.params(host.inventory)
+            await self._service.change(
+                lambda: self._realm, lambda draft: update_host(draft, draft.hosts[host.id], params, seal)
+            )
+        except StateConflict:
+            return  # It is being installed already: an earlier life of the service told it.
+        except MusterError as error:
+            why = f"{error.message}; {error.hint}" if error.hint else error.message
+            self._memory.refused[host.id] = why
+            if why != before:
+                await self._service.change(lambda: self._realm, lambda draft: _tell(draft, host.id, why))
+
+
+def _tell(draft: Draft, host_id: str, why: str) -> None:
+    host = draft.hosts[host_id]
+    name = effective_name(host) or host.id
+    draft.tell(host, "site_not_applied", f"Host {name}: the installation waits: {why}", severity="error")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A site that installs itself: the real service, hosts over sockets, and nobody who asks for anything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from muster.lab.sim.machines import Machine
+from muster.model.host import Host, RootDeviceHints
+from muster.model.meeting import Meeting
+from muster.model.site import SiteHost
+from muster.model.wire.cluster import ApiVip, ClusterCreateParams, IngressVip
+from muster.model.wire.infra_env import InfraEnvCreateParams
+from muster.service.rendezvous.unattended import PLATFORM, Course, Unattended
+from muster.service.site_order import Wish
+from tests.component.service.whole import PULL_SECRET, Whole, come, machines, open_service, play
+
+MEETING = Meeting(
+    ip_address("192.0.2.10"), "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+)
+
+
+def course(site: Whole, hosts: Sequence[Machine], hints: RootDeviceHints | None = None) -> Course:
+    return Course(
+        meeting=MEETING,
+        cluster=ClusterCreateParams(
+            name="shop",
+            openshift_version=site.version,
+            pull_secret=PULL_SECRET,
+            base_dns_domain="example.com",
+            api_vips=(ApiVip(ip="192.0.2.200"),),
+            ingress_vips=(IngressVip(ip="192.0.2.201"),),
+        ),
+        infra_env=InfraEnvCreateParams(name="shop", pull_secret=PULL_SECRET, cluster_id=MEETING.cluster_id),
+        wishes=tuple(_wish(number, host, hints) for number, host in enumerate(hosts)),
+        expected=len(hosts),
+    )
+
+
+def _wish(number: int, host: Machine, hints: RootDeviceHints | None) -> Wish:
+    macs = frozenset((card.mac_address or "").lower() for card in host.inventory.interfaces or ())
+    return Wish(
+        label=f"host {number}",
+        macs=macs,
+        hostname=f"shop-{number}",
+        role="master",
+        hints=hints,
+        fencing=None,
+        described=SiteHost(number, Host()),
+    )
+
+
+@asynccontextmanager
+async def unattended(site: Whole, wanted: Course) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(Unattended(site.running.service, wanted).run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def events(site: Whole) -> list[dict[str, Any]]:
+    got = await site.ask("GET", f"/events?cluster_id={MEETING.cluster_id}")
+    found: list[dict[str, Any]] = got.json
+    return found
+
+
+async def made(site: Whole) -> None:
+    async def is_there() -> bool:
+        return (await site.ask("GET", f"/infra-envs/{MEETING.infra_env_id}")).status == 200
+
+    await come(is_there)
+
+
+def test_a_site_installs_itself_with_the_names_that_its_files_say(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            hosts = machines(3)
+            async with unattended(site, course(site, hosts)):
+                await made(site)
+                async with site.hosts(MEETING.infra_env_id, hosts):
+                    found = await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
+                    assert {each["requested_hostname"] for each in found["hosts"]} == {
+                        "shop-0",
+                        "shop-1",
+                        "shop-2",
+                    }
+                    token = site.agent_token(MEETING.infra_env_id)
+                    body = {"name": PLATFORM, "status": "available", "status_info": "all of it is set up"}
+                    path = f"/clusters/{MEETING.cluster_id}/monitored-operators"
+                    told = await site.ask("PUT", path, body, X_Secret_Key=token)
+                    assert told.status == 200, told.body
+                    await site.until(MEETING.cluster_id, lambda each: each["status"] == "installed")
+
+    play(scene)
+
+
+def test_a_hint_that_no_disk_matches_stops_and_is_told(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            hosts = machines(3)
+            hints = RootDeviceHints(serial_number="NO-SUCH-DISK")
+            async with unattended(site, course(site, hosts, hints)):
+                await made(site)
+                async with site.hosts(MEETING.infra_env_id, hosts):
+                    await site.until(MEETING.cluster_id, lambda each: each["status"] == "ready")
+                    told: list[dict[str, Any]] = []
+
+                    async def are_told() -> bool:
+                        told[:] = [each for each in await events(site) if each["name"] == "site_not_applied"]
+                        return len(told) == 3
+
+                    await come(are_told)
+                    assert {each["severity"] for each in told} == {"error"}
+                    assert "rootDeviceHints" in told[0]["message"]
+                    assert (await site.cluster(MEETING.cluster_id))["status"] == "ready"
+
+    play(scene)
+
+
+def test_what_was_made_in_an_earlier_life_is_not_made_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        for _ in range(2):
+            async with open_service(tmp_path) as site:
+                async with unattended(site, course(site, machines(3))):
+                    await made(site)
+                names = [each["name"] for each in await events(site)]
+                assert names.count("cluster_registration_succeeded") == 1
+
+    play(scene)

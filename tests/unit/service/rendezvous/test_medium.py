@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a medium carries is read again on the host as the site that it was made from."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from muster.certificates.keys import render_key
+from muster.config.document.folder import Directory
+from muster.config.load import load_site
+from muster.config.resolve import resolve_site
+from muster.errors import MediaError
+from muster.image.credentials import credentials_of
+from muster.image.ignition.agent import agent_config
+from muster.image.pki import build_pki, site_authorities
+from muster.image.secrets import SiteSecrets
+from muster.model.site import Environment
+from muster.service.rendezvous.kept import certificate_of, keep, load_kept
+from muster.service.rendezvous.medium import load_medium, load_meeting
+from muster.service.rendezvous.serving import course_of
+from muster.service.site_order import cluster_params, infra_env_params, wishes_of
+from tests.seeds import fixed_secrets
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+NAMES = (
+    "single-node-none",
+    "compact-baremetal",
+    "ha-baremetal",
+    "ha-baremetal-dhcp",
+    "two-node-arbiter",
+    "dual-stack-baremetal",
+    "disconnected-mirror",
+)
+
+
+def boot(name: str, root: Path, secrets: SiteSecrets) -> None:
+    """A host's file system after Ignition has written what the medium of an example carries."""
+    site, _ = load_site(Directory(EXAMPLES / name), Environment())
+    plan = resolve_site(site)
+    for file in agent_config(plan, credentials_of(plan, secrets, timedelta(days=7))).files:
+        path = root / file.path.lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.data)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_site_comes_back_from_its_medium(name: str, tmp_path: Path) -> None:
+    site, _ = load_site(Directory(EXAMPLES / name), Environment())
+    plan, secrets = resolve_site(site), fixed_secrets()
+    boot(name, tmp_path, secrets)
+    medium = load_medium(tmp_path)
+    course = course_of(medium)
+
+    assert course.cluster == cluster_params(site, plan)
+    assert course.infra_env == infra_env_params(plan, secrets.cluster_id)
+    said = {(wish.hostname, wish.macs, wish.role, wish.hints) for wish in course.wishes}
+    wanted = wishes_of(site, plan)
+    assert {(hostname, macs, hints) for hostname, macs, _, hints in said} == {
+        (wish.hostname, wish.macs, wish.hints) for wish in wanted
+    }
+    assert {role for _, _, role, _ in said} <= {"master", "worker", "arbiter"}
+    assert course.expected == plan.masters + plan.arbiters + plan.workers
+    found, made = medium.authorities, site_authorities(build_pki(secrets))
+    assert (found.api_bundle, found.admin, found.serving.pem) == (
+        made.api_bundle,
+        made.admin,
+        made.serving.pem,
+    )
+    assert render_key(found.serving.key) == render_key(made.serving.key)
+    assert medium.meeting.cluster_id == secrets.cluster_id
+
+
+def test_a_directory_is_all_that_has_to_be_handed_over(tmp_path: Path) -> None:
+    boot("single-node-none", tmp_path / "root", fixed_secrets())
+    medium = load_medium(tmp_path / "root")
+    kept = keep(tmp_path / "data", medium)
+    assert load_kept(tmp_path / "data") == kept
+    assert kept.meeting == medium.meeting
+    given = certificate_of(tmp_path / "data")
+    assert given.certificate.read_bytes() == medium.certificate.certificate.read_bytes()
+    assert {path.stat().st_mode & 0o077 for path in (tmp_path / "data").iterdir()} == {0}
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "said"),
+    [
+        ("etc/assisted/rendezvous-host.env", None, "rendezvous-host.env"),
+        ("etc/assisted/rendezvous-host.env", b"CLUSTER_ID=a\n", "does not say where the hosts meet"),
+        ("opt/agent/tls/kube-apiserver-lb-signer.key", b"no key", "not a private key"),
+        ("opt/agent/tls/kube-apiserver-lb-signer.crt", b"no certificate", "not a certificate"),
+        ("etc/assisted/hostconfig/node1/root-device-hints.yaml", b"- [", "not YAML"),
+        ("etc/assisted/manifests/agent-cluster-install.yaml", b"\xff\xfe", "manifests"),
+    ],
+)
+def test_a_damaged_medium_is_named(path: str, content: bytes | None, said: str, tmp_path: Path) -> None:
+    boot("single-node-none", tmp_path, fixed_secrets())
+    if content is None:
+        (tmp_path / path).unlink()
+    else:
+        (tmp_path / path).write_bytes(content)
+    with pytest.raises(MediaError, match="cannot be used") as caught:
+        load_medium(tmp_path)
+    assert said in caught.value.message
+
+
+def test_only_where_to_go_is_read_first(tmp_path: Path) -> None:
+    boot("single-node-none", tmp_path, fixed_secrets())
+    meeting = load_meeting(tmp_path)
+    assert (str(meeting.ip), meeting.url) == ("192.0.2.10", "https://192.0.2.10:8090")
