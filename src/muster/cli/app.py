@@ -26,6 +26,7 @@ VERBS: Final = {
     "registry": ("registry:registry", "Serve a content store to those who pull images."),
     "cache": ("cache:cache", "Show, verify and prune the images that are kept between runs."),
     "media": ("media:media", "Look at finished media: content, checksums, secrets."),
+    "host": ("host:host", "Play the parts of a host; the machine OS starts these."),
     "explain": ("explain:explain", "Explain a field of a file, or a rule by its id."),
     "schema": ("schema:schema", "Print the JSON Schema of a file, for editors."),
     "completion": ("completion:completion", "Print a shell completion script."),

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`muster host agent`: the agent of this host."""
+
+from __future__ import annotations
+
+import random
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from muster.cli import log, options
+from muster.cli.loop import run_async
+
+
+@click.command(epilog=options.examples("muster host agent"))
+@options.log_level
+def agent(log_level: str | None) -> None:
+    """Register this host with the service of its medium, and do what that asks, until told to end."""
+    options.begin_without_site(log_level)
+    run_async(_run)
+
+
+async def _run() -> None:
+    from muster.agent.duties import Duties
+    from muster.agent.identity import find_identity
+    from muster.agent.loop import Agent, Means
+    from muster.board import FOLDER, Board
+    from muster.cli.host_place import TokenFile, UnitInstaller, load_place
+    from muster.client.calls import open_calls
+    from muster.client.host import HostCalls
+    from muster.links import open_changes
+    from muster.machine import ThisMachine
+
+    def clock() -> datetime:
+        return datetime.now(UTC)
+
+    machine, place, keeper = ThisMachine(), load_place(Path("/")), TokenFile()
+    identity = find_identity(machine)
+    log.say("this host is %s, by the %s", identity.id, identity.source)
+    async with open_calls(place.target(keeper.load())) as calls, open_changes() as changes:
+        host = HostCalls(calls, place.infra_env_id, identity.id)
+        duties = Duties(machine, host, UnitInstaller(machine, identity.id))
+        board = Board(FOLDER / "agent.json", clock)
+        means = Means(board, keeper, clock, time.monotonic, random.random, changes)
+        await Agent(host, duties, means).run()

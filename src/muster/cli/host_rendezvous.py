@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`muster host rendezvous`: the service of a site, on the host that all others come to."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from muster.cli import log, options
+from muster.cli.loop import run_async
+
+if TYPE_CHECKING:
+    from muster.board import Board
+    from muster.model.meeting import Meeting
+    from muster.service.hosting import Running
+
+DATA: Final = Path("/var/lib/muster/service")
+_LOOK_S: Final = 30.0
+_LINGER_S: Final = 600.0
+"""How long somebody can still ask how it ended, before the service removes itself."""
+
+
+@click.command(epilog=options.examples("muster host rendezvous", "muster host rendezvous --installed"))
+@click.option("--installed", is_flag=True, help="From the host's disk: see the installation to its end.")
+@click.option("--data", metavar="DIR", type=click.Path(path_type=Path), default=DATA, show_default=True)
+@options.log_level
+def rendezvous(installed: bool, data: Path, log_level: str | None) -> None:
+    """Serve the site of the medium that this host booted, as soon as it has the rendezvous IP.
+
+    It waits for that address for ever: a cable may be plugged in after an hour. With --installed it goes on
+    from the host's own disk with what was handed over there, and ends when the cluster is complete.
+    """
+    options.begin_without_site(log_level)
+    run_async(lambda: _run_installed(data) if installed else _run_live(data))
+
+
+async def _run_live(data: Path) -> None:
+    from muster.run import ask
+    from muster.service.rendezvous.medium import load_medium, load_meeting
+    from muster.service.rendezvous.serving import serve_live
+
+    root = Path("/")
+    board = _board()
+    await _wait_for_address(load_meeting(root), board)
+    medium = load_medium(root)
+    virt = await ask(["systemd-detect-virt", "--vm"], deadline_s=10)
+    tuning = "emulated" if virt.out.strip() == "qemu" else "default"
+    listening = _listen()
+    await _serve(lambda: serve_live(medium, data, listening, tuning), board, _for_ever)
+
+
+async def _run_installed(data: Path) -> None:
+    from muster.service.rendezvous.kept import load_kept
+    from muster.service.rendezvous.serving import serve_installed, wait_until_over
+
+    kept, board = load_kept(data), _board()
+    await _wait_for_address(kept.meeting, board)
+    listening = _listen()
+
+    async def until_over(running: Running) -> None:
+        status = await wait_until_over(running, kept.cluster_id)
+        log.say("the cluster is %s; the service removes itself in %d minutes", status, _LINGER_S // 60)
+        await asyncio.sleep(_LINGER_S)
+
+    await _serve(lambda: serve_installed(data, listening), board, until_over)
+    _remove(data)
+
+
+async def _wait_for_address(meeting: Meeting, board: Board) -> None:
+    """Until this host has the rendezvous IP, however long that takes."""
+    from muster.links import find_addresses, open_changes
+
+    async with open_changes() as changes:
+        while meeting.ip not in (found := await find_addresses()):
+            seen = ", ".join(map(str, found)) or "none"
+            board.show(
+                f"the hosts meet at {meeting.ip}, which is not this one", details=(f"addresses here: {seen}",)
+            )
+            await changes.wait(_LOOK_S)
+
+
+async def _serve(
+    serving: Callable[[], AbstractAsyncContextManager[Running]],
+    board: Board,
+    until: Callable[[Running], Awaitable[None]],
+) -> None:
+    from muster.cli.notify import tell_systemd
+
+    async with serving() as running:
+        log.say("serving at %s", running.url)
+        board.show(f"this is the rendezvous host; the service is at {running.url}")
+        tell_systemd("READY=1")
+        await until(running)
+        tell_systemd("STOPPING=1")
+
+
+async def _for_ever(_: Running) -> None:
+    await asyncio.Event().wait()
+
+
+def _listen() -> socket.socket:
+    from muster.model.meeting import SERVICE_PORT
+    from muster.serving.listen import open_socket, parse_endpoint, raise_file_limit
+
+    raise_file_limit()
+    return open_socket(parse_endpoint(f":{SERVICE_PORT}"), "the service")
+
+
+def _board() -> Board:
+    from muster.board import FOLDER, Board
+
+    return Board(FOLDER / "rendezvous.json", lambda: datetime.now(UTC))
+
+
+def _remove(data: Path) -> None:
+    """Nothing that nobody asked for stays on the host."""
+    import shutil
+
+    shutil.rmtree(data, ignore_errors=True)
