@@ -26,6 +26,8 @@ class ExitStatus(IntEnum):
     FAILED = 1
     USAGE = 2
     INVALID_CONFIG = 3
+    BOOTSTRAP_FAILED = 5
+    INSTALL_FAILED = 6
     INTERRUPTED = 8
     BUG = 70
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`muster agent create ...`: what an agent-based installation is made from."""
+"""`muster agent create ... | wait-for ...`: what an agent-based installation is made from, and its end."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ _VERBS: Final = {
         "Write a commented agent-config.yaml to start from.",
     ),
 }
+_WAITS: Final = {
+    "bootstrap-complete": ("wait_for:bootstrap_complete", "Wait until the Kubernetes API is ready."),
+    "install-complete": ("wait_for:install_complete", "Wait until the cluster is installed."),
+}
 
 
 @click.group(epilog=options.examples("muster agent create image --dir mysite --base-image live.iso"))
@@ -39,3 +43,13 @@ def agent() -> None:
 )
 def create() -> None:
     """Create files in the site's directory. Inputs are never changed or removed."""
+
+
+@agent.group(
+    "wait-for",
+    cls=LazyGroup,
+    verbs=_WAITS,
+    epilog=options.examples("muster agent wait-for install-complete --dir mysite"),
+)
+def wait_for() -> None:
+    """Follow an installation until it is done, or failed."""

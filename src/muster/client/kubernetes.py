@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Kubernetes API of a cluster, as far as one looks at it who waits for it: ready or not, and its nodes.
+
+async with open_kubernetes(load_access(path), known) as kubernetes:
+    sight = await kubernetes.look()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+import aiohttp
+import msgspec
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from muster.certificates.kubeconfig import Access
+from muster.client.kubeconfig import make_client_context
+from muster.client.snapshot import KubernetesSight, Node, Trouble
+from muster.client.words import find_trouble, words_of
+from muster.model.values import IP
+
+_PATIENCE_S: Final = 10.0
+_CONNECT_S: Final = 4.0
+_RESOLVE_S: Final = 3.0
+_ASK_AGAIN_S: Final = 60.0
+"""A name that is not known now is hardly known a moment later, and the question may take long."""
+_SHOWN: Final = 3
+
+
+class KnownAddresses(AbstractResolver):
+    """Names as the system knows them; one that it does not know is looked for at addresses of the plan."""
+
+    def __init__(self, known: Sequence[IP], system: AbstractResolver | None = None) -> None:
+        self.is_resolved = True
+        self._known = known
+        self._system = system or aiohttp.ThreadedResolver()
+        self._ask_at = 0.0
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Where to find a host."""
+        now = asyncio.get_running_loop().time()
+        if self.is_resolved or now >= self._ask_at:
+            try:
+                async with asyncio.timeout(_RESOLVE_S):
+                    found = await self._system.resolve(host, port, family)
+            except OSError:
+                self.is_resolved, self._ask_at = False, now + _ASK_AGAIN_S
+                if not self._known:
+                    raise
+            else:
+                self.is_resolved = True
+                return found
+        return [_result(host, port, address) for address in self._known]
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _result(host: str, port: int, address: IP) -> ResolveResult:
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    return ResolveResult(
+        hostname=host, host=str(address), port=port, family=family, proto=0, flags=socket.AI_NUMERICHOST
+    )
+
+
+class _Condition(msgspec.Struct):
+    type: str
+    status: str
+
+
+class _Status(msgspec.Struct):
+    conditions: tuple[_Condition, ...] = ()
+
+
+class _Meta(msgspec.Struct):
+    name: str
+
+
+class _Node(msgspec.Struct):
+    metadata: _Meta
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+class _Nodes(msgspec.Struct):
+    items: tuple[_Node, ...] = ()
+
+
+def parse_nodes(body: bytes) -> tuple[Node, ...]:
+    """Nodes, as the API lists them."""
+    found = msgspec.json.decode(body, type=_Nodes)
+    return tuple(
+        Node(
+            each.metadata.name,
+            any(one.type == "Ready" and one.status == "True" for one in each.status.conditions),
+        )
+        for each in found.items
+    )
+
+
+class Kubernetes:
+    """A way to the API of one cluster."""
+
+    def __init__(self, session: aiohttp.ClientSession, server: str, names: KnownAddresses) -> None:
+        self._session, self._server, self._names = session, server, names
+
+    async def look(self) -> KubernetesSight:
+        """Whether it is ready, and its nodes; never an error, as it is away more often than not."""
+        try:
+            seen = await self._look()
+        except (aiohttp.ClientError, OSError) as error:
+            seen = KubernetesSight(trouble=find_trouble(error), words=words_of(error))
+        except msgspec.DecodeError as error:
+            seen = KubernetesSight(trouble=Trouble.STRANGE, words=f"its answer cannot be read: {error}")
+        return replace(seen, is_resolved=self._names.is_resolved)
+
+    async def _look(self) -> KubernetesSight:
+        status, body = await self._get("/readyz")
+        if status in (401, 403):
+            words = "it does not accept the certificate of auth/kubeconfig"
+            return KubernetesSight(trouble=Trouble.REFUSED, words=words)
+        if status != 200:
+            return KubernetesSight(words=_unready(status, body))
+        status, body = await self._get("/api/v1/nodes")
+        return KubernetesSight(is_ready=True, nodes=parse_nodes(body) if status == 200 else None)
+
+    async def _get(self, path: str) -> tuple[int, bytes]:
+        async with self._session.get(self._server + path) as response:
+            return response.status, await response.read()
+
+
+def _unready(status: int, body: bytes) -> str:
+    """What it says that it waits for."""
+    lines = body.decode("utf-8", "replace").splitlines()
+    missing = [line[3:].split(" ")[0] for line in lines if line.startswith("[-]")]
+    return f"it waits for {', '.join(missing[:_SHOWN])}" if missing else f"it answers with status {status}"
+
+
+@contextlib.asynccontextmanager
+async def open_kubernetes(
+    access: Access, known: Sequence[IP], system: AbstractResolver | None = None
+) -> AsyncIterator[Kubernetes]:
+    """A way to the API; when the system does not know its name, at one of the addresses that are known."""
+    names = KnownAddresses(known, system)
+    connector = aiohttp.TCPConnector(
+        ssl=make_client_context(access), resolver=names, use_dns_cache=False, force_close=True
+    )
+    timeout = aiohttp.ClientTimeout(total=_PATIENCE_S, sock_connect=_CONNECT_S)
+    async with aiohttp.ClientSession(
+        connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()
+    ) as session:
+        yield Kubernetes(session, access.server, names)
