@@ -9,7 +9,7 @@ help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Set up, build the machine OS, and boot an example site on a virtual machine (minutes the first time)
+demo: ## Set up, build machine OS and release, and install a cluster on a virtual machine (half an hour the first time)
 	@bin/setup --os
 	@bin/demo
 

@@ -141,7 +141,10 @@ async def ask(argv: Sequence[Argument], *, deadline_s: float, feed: str = "") ->
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await asyncio.shield(process.wait())
+            # One that hangs in the kernel, on a dead disk perhaps, does not even end then.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_PATIENCE_S):
+                    await process.wait()
     assert process.returncode is not None
     status = process.returncode if process.returncode >= 0 else 128 - process.returncode
     return Said(status, out.decode(errors="replace"), err.decode(errors="replace"))

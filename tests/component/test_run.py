@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from muster.errors import ExternalError
-from muster.run import Circumstances, find_program, run, start
+from muster.run import LATE, MISSING, Circumstances, Said, ask, find_program, run, start
 
 
 def python(code: str) -> list[str]:
@@ -74,3 +75,36 @@ def test_a_started_program_goes_on_and_logs(tmp_path: Path) -> None:
 def test_programs_of_the_administrator_are_found() -> None:
     assert find_program("no-such-program") is None
     assert find_program("sh") is not None
+
+
+def test_who_is_asked_has_an_answer_whatever_happens() -> None:
+    async def scene() -> None:
+        assert await ask(["sh", "-c", "cat; echo no >&2; exit 3"], deadline_s=60, feed="yes") == Said(
+            3, "yes", "no\n"
+        )
+        killed = await ask(["sh", "-c", "kill -9 $$"], deadline_s=60)
+        assert killed.status == 128 + 9
+        missing = await ask(["no-such-program"], deadline_s=60)
+        assert (missing.status, missing.is_ok) == (MISSING, False)
+        assert "no-such-program is not there" in missing.trouble
+        late = await ask(["sh", "-c", "sleep 600 & sleep 600"], deadline_s=0.2)
+        assert late.status == LATE
+        assert "did not end within 0.2 s" in late.trouble
+        assert (await ask(["true"], deadline_s=60)).trouble == "it ended with status 0"
+
+    asyncio.run(scene())
+
+
+def test_who_is_not_waited_for_any_more_is_ended(tmp_path: Path) -> None:
+    async def scene() -> None:
+        script = f"echo $$ >{tmp_path}/pid; exec sleep 600"
+        task = asyncio.ensure_future(ask(["sh", "-c", script], deadline_s=600))
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((tmp_path / "pid").read_text()), 0)
+
+    asyncio.run(scene())

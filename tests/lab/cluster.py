@@ -1,30 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A site's hosts as nodes of a cluster, without an installer: their Ignition configs, and who judges them."""
+"""A site whose hosts become a cluster of their own accord, and who judges it."""
 
 from __future__ import annotations
 
 import json
-import os
-from datetime import datetime
-from ipaddress import ip_interface
+import shutil
 from pathlib import Path
-from typing import Any
 
-from muster.image.kubeconfig import render_kubeconfig
-from muster.image.pki import build_pki, site_authorities
-from muster.image.secrets import SiteSecrets
-from muster.model.ignition import PROGRAM, PUBLIC, Config, File, join, tree_of
+import yaml
+
+from muster.config.document.folder import Directory
 from muster.model.plan import Plan
-from muster.model.registries import Mirror, RegistriesConf, Registry
-from muster.release.model import Release
-from muster.release.node.authorities import make_authorities
-from muster.release.node.certificates import SETUP
-from muster.release.node.cluster import Cluster, Member
-from muster.release.node.payload import plan_cluster
 from muster.release.node.tuning import load_tuning
+from tests.component.live import run
+from tests.golden.test_examples import resolve
+from tests.lab.rehearsal import Rehearsal, save_yaml
 
-RELEASE_HOST = "muster.local"
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 JUDGE = Path(__file__).with_name("judge.py")
+MEMORY_MIB = 3072
+_DNS = 10
+"""Which address of the services' network the cluster's name server has."""
+MIRRORS = """\
+[[registry]]
+prefix = "muster.local"
+location = "muster.local"
+blocked = true
+[[registry.mirror]]
+location = "{registry}"
+insecure = true
+"""
 PROBE = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -44,47 +49,45 @@ spec:
 """
 
 
-def cluster_of(plan: Plan, secrets: SiteSecrets, mirror: str) -> Cluster:
-    """The cluster of a site, which pulls from a registry of the lab: there is no TLS."""
-    registry = Registry(location=RELEASE_HOST, blocked=True, mirrors=(Mirror(mirror, insecure=True),))
-    return Cluster(
-        name=plan.name,
-        base_domain=plan.base_domain,
-        id=secrets.cluster_id,
-        members=tuple(
-            Member(host.hostname, tuple(ip_interface(each).ip for each in host.addresses), host.role)
-            for host in plan.hosts
-        ),
-        pods=plan.networks.cluster,
-        services=plan.networks.service,
-        api_vips=plan.api_vips,
-        registries=RegistriesConf((registry,)),
-        tuning="emulated",
+def build_site(folder: Path, example: str, store: Path, image: str) -> Path:
+    """An example with a registry in the room, a pod of its own, and our key; where the key is."""
+    shutil.copytree(EXAMPLES / example, folder)
+    gateway = "192.0.2.1"
+    save_yaml(
+        folder / "lab.yaml",
+        {"services": ["dns"], "registryStore": str(store), "memoryMiB": MEMORY_MIB},
     )
+    for name in ("mirror", "openshift"):
+        (folder / name).mkdir()
+    (folder / "mirror/registries.conf").write_text(MIRRORS.format(registry=f"{gateway}:5000"))
+    (folder / "openshift/probe.yaml").write_text(PROBE.format(image=image))
+    key = folder.parent / "key"
+    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+    path = folder / "install-config.yaml"
+    body = yaml.safe_load(path.read_text("utf-8"))
+    save_yaml(path, {**body, "sshKey": key.with_suffix(".pub").read_text().strip()})
+    return key
 
 
-def cluster_trees(
-    release: Release, cluster: Cluster, secrets: SiteSecrets, now: datetime
-) -> dict[str, dict[str, Any]]:
-    """The Ignition configs of all hosts, with a judge on each of them."""
-    pki = build_pki(secrets)
-    authorities = make_authorities(site_authorities(pki), cluster.id, os.urandom, now)
-    admin = render_kubeconfig(pki, secrets, cluster.name, cluster.base_domain, pki.api_bundle)
-    labels = load_tuning(cluster.tuning).roles
-    wanted = {
-        "nodes": {member.name: labels[member.role].label for member in cluster.members},
-        "pods": ["probe-", "coredns-"],
-        "nameServer": str(cluster.dns_addresses[0]),
-        "api": str(cluster.services[0][1]),
+def judge(lab: Rehearsal, site: Path, key: Path) -> None:
+    """Have the nodes judge their cluster from now on, as its administrator with the site's own kubeconfig."""
+    plan = resolve(Directory(site))
+    files = {
+        "/etc/muster/admin.conf": ((site / "auth/kubeconfig").read_bytes(), "600"),
+        "/etc/muster/cluster.json": (json.dumps(_wanted(plan)).encode(), "644"),
+        "/etc/muster/report.d/cluster": (JUDGE.read_bytes(), "755"),
     }
-    probe = PROBE.format(image=release.image("pause").pullspec)
-    extra = Config(
-        (
-            File("/etc/muster/admin.conf", admin.encode()),
-            File("/etc/muster/cluster.json", json.dumps(wanted).encode(), PUBLIC),
-            File("/etc/muster/report.d/cluster", JUDGE.read_bytes(), PROGRAM),
-            File(f"{SETUP}/manifests/99-probe.yaml", probe.encode(), PUBLIC),
-        )
-    )
-    configs = plan_cluster(release, cluster, authorities, os.urandom)
-    return {name: tree_of(join((config, extra))) for name, config in configs.items()}
+    for host in plan.hosts:
+        lab.run("ssh", host.hostname, "--key", key, "--", "sudo", "mkdir", "-p", "/etc/muster/report.d")
+        for place, (content, mode) in files.items():
+            lab.put(host.hostname, key, place, content, mode)
+
+
+def _wanted(plan: Plan) -> dict[str, object]:
+    labels = load_tuning("emulated").roles
+    return {
+        "nodes": {host.hostname: labels[host.role].label for host in plan.hosts},
+        "pods": ["probe-", "coredns-"],
+        "nameServer": str(plan.networks.service[0][_DNS]),
+        "api": str(plan.networks.service[0][1]),
+    }

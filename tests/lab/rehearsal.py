@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -39,6 +40,21 @@ class Rehearsal:
 
     def up(self, site: Path, *more: str | Path) -> None:
         self.run("up", site, "--name", NAME, *more)
+
+    def beside(self, *arguments: str | Path) -> str:
+        """`muster ...` in the lab's networks, where a person at the site would be."""
+        return self.run("exec", "--lab", NAME, "--", sys.executable, "-m", "muster.cli", *arguments)
+
+    def put(self, machine: str, key: Path, path: str, content: bytes, mode: str = "600") -> None:
+        """Put a file onto a machine that is up."""
+        script = f"base64 -d >{path} && chmod {mode} {path}"
+        text = base64.b64encode(content).decode()
+        done = muster.run(
+            *("lab", "ssh", machine, "--lab", NAME, "--key", key, "--", "sudo", "sh", "-c", f"'{script}'"),
+            stdin=text,
+            env=self._env,
+        )
+        assert done.status == 0, done.err
 
     def restart(self, machine: str, key: Path) -> None:
         """Restart it as users do, not by a button, until it has reported again."""
@@ -75,10 +91,17 @@ class Rehearsal:
 def ignition(
     files: Mapping[str, bytes | str] | None = None, checks: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """An Ignition config with files, and with programs that the guest adds to its report."""
+    """An Ignition config with files, and with programs that the guest adds to its report.
+
+    Hosts stay where they are: they neither meet others nor install themselves.
+    """
     entries = [_file(path, content, 0o644) for path, content in (files or {}).items()]
     entries += [_file(f"/etc/muster/report.d/{name}", text, 0o755) for name, text in (checks or {}).items()]
-    return {"ignition": {"version": "3.2.0"}, "storage": {"files": entries}}
+    return {
+        "ignition": {"version": "3.2.0"},
+        "storage": {"files": entries},
+        "systemd": {"units": [{"name": "muster-meeting.path", "mask": True}]},
+    }
 
 
 def _file(path: str, content: bytes | str, mode: int) -> dict[str, Any]:

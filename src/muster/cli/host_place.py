@@ -17,7 +17,7 @@ from muster.machine import Machine
 from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, SERVICE_AUTHORITY, parse_environment
 from muster.model.wire.steps import InstallCmdRequest
 
-REQUEST: Final = FOLDER / "install.json"
+_REQUEST: Final = "install.json"
 _UNIT: Final = "muster-install.service"
 
 
@@ -56,17 +56,18 @@ def _below(root: Path, path: str) -> Path:
 class TokenFile:
     """Keeps the host's own token, as long as the machine is not booted anew."""
 
-    path: Final = FOLDER / "host-token"
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._path = folder / "host-token"
 
     def load(self) -> str:
         try:
-            return self.path.read_text("ascii").strip()
+            return self._path.read_text("ascii").strip()
         except (OSError, ValueError):
             return ""
 
     def save(self, token: str) -> None:
-        FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
-        save_file(self.path, token.encode(), mode=0o600)
+        self._path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        save_file(self._path, token.encode(), mode=0o600)
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -76,13 +77,14 @@ class Order(msgspec.Struct, frozen=True):
     request: InstallCmdRequest
 
 
-def load_order() -> Order:
+def load_order(folder: Path = FOLDER) -> Order:
     """What the agent wrote down for the installer."""
+    path = folder / _REQUEST
     try:
-        return msgspec.json.decode(REQUEST.read_bytes(), type=Order)
+        return msgspec.json.decode(path.read_bytes(), type=Order)
     except (OSError, msgspec.DecodeError) as error:
         raise MediaError(
-            f"{REQUEST} does not say what to install: {error}",
+            f"{path} does not say what to install: {error}",
             hint="the agent writes it when the service asks for the installation",
         ) from error
 
@@ -90,8 +92,8 @@ def load_order() -> Order:
 class UnitInstaller:
     """The installer as a unit of its own: it goes on when the agent is killed or restarted."""
 
-    def __init__(self, machine: Machine, host_id: str) -> None:
-        self._machine, self._host_id = machine, host_id
+    def __init__(self, machine: Machine, host_id: str, folder: Path = FOLDER) -> None:
+        self._machine, self._host_id, self._folder = machine, host_id, folder
 
     async def start(self, request: InstallCmdRequest, step_id: str) -> None:
         if request.host_id != self._host_id:
@@ -102,7 +104,7 @@ class UnitInstaller:
         if await self._is_active():
             return
         try:
-            save_file(REQUEST, msgspec.json.encode(Order(step_id, request)), mode=0o600)
+            save_file(self._folder / _REQUEST, msgspec.json.encode(Order(step_id, request)), mode=0o600)
         except MusterError as error:
             raise ExternalError(f"the installation cannot begin: {error.message}", hint=error.hint) from error
         said = await self._machine.ask(["systemctl", "start", "--no-block", _UNIT], deadline_s=30)

@@ -58,18 +58,18 @@ async def _run_live(data: Path) -> None:
 
 async def _run_installed(data: Path) -> None:
     from muster.service.rendezvous.kept import load_kept
-    from muster.service.rendezvous.serving import serve_installed, wait_until_over
+    from muster.service.rendezvous.serving import serve_installed, wait_until_installed
 
     kept, board = load_kept(data), _board()
     await _wait_for_address(kept.meeting, board)
     listening = _listen()
 
-    async def until_over(running: Running) -> None:
-        status = await wait_until_over(running, kept.cluster_id)
-        log.say("the cluster is %s; the service removes itself in %d minutes", status, _LINGER_S // 60)
+    async def until_installed(running: Running) -> None:
+        await wait_until_installed(running, kept.cluster_id)
+        log.say("the cluster is installed; the service removes itself in %d minutes", _LINGER_S // 60)
         await asyncio.sleep(_LINGER_S)
 
-    await _serve(lambda: serve_installed(data, listening), board, until_over)
+    await _serve(lambda: serve_installed(data, listening), board, until_installed)
     _remove(data)
 
 

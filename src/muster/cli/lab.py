@@ -19,6 +19,7 @@ _VERBS: Final = {
     "logs": ("lab_look:logs", "Print what a machine said on its serial line."),
     "console": ("lab_reach:console", "Sit at the serial console of a machine."),
     "ssh": ("lab_reach:ssh", "Log in to a machine, or run a command there."),
+    "exec": ("lab_reach:exec_", "Run a command of this machine in the lab's networks."),
     "screenshot": ("lab_look:screenshot", "Take a picture of a machine's screen."),
     "power": ("lab_change:power", "Switch a machine on or off, reset it, or press its button."),
     "kill": ("lab_change:kill", "Cut the power of a machine."),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`muster lab console | ssh`: sit at a machine of a lab, or log in to it."""
+"""`muster lab console | ssh | exec`: sit at a machine of a lab, log in to it, or act from beside it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import click
 from muster.cli import options
 from muster.cli.lab_options import Call, terminal_options
 from muster.errors import UserError
+from muster.lab.network import inside
 from muster.lab.power import changing
 from muster.lab.reach import Login, ssh_argv
 from muster.lab.recording import open_console
@@ -102,3 +103,28 @@ def ssh(call: Call, host: str, command: tuple[str, ...], user: str, key: Path | 
     lab = call.lab
     lab.plan.machine(host)
     become(ssh_argv(lab, host, Login(user, key.resolve() if key else None), list(command)))
+
+
+@click.command(
+    "exec",
+    epilog=options.examples(
+        "muster lab exec -- muster agent wait-for install-complete --dir mysite",
+        "muster lab exec -- curl --cacert ca.crt https://192.168.10.11:8090/health",
+    ),
+    context_settings={"ignore_unknown_options": True},
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@terminal_options
+def exec_(call: Call, command: tuple[str, ...]) -> None:
+    """Run a command of this machine in the lab's networks, where it reaches the hosts of the site.
+
+    That is how `muster agent wait-for` and kubectl are rehearsed: from beside the hosts, as at the site.
+    """
+    lab = call.lab
+    nets = [machine.user_net for machine in lab.load_state().machines.values()]
+    if any(net is not None for net in nets):
+        raise UserError(
+            f"the lab {lab.name} has no networks of its own: it runs without root",
+            hint="start it as root; `muster lab ssh` works without",
+        )
+    become(inside(lab.namespace, list(command)))

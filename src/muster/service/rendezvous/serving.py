@@ -22,7 +22,7 @@ from muster.service.site_order import cluster_params, infra_env_params, wishes_o
 
 _NO_TIME_SERVERS: Final = frozenset({"ntp-synced"})
 """What nobody can ask of hosts whose site has no time servers: they agree among themselves."""
-_OVER: Final = frozenset({"installed", "error", "cancelled", "adding-hosts"})
+_INSTALLED: Final = frozenset({"installed", "adding-hosts"})
 
 
 def course_of(medium: Medium) -> Course:
@@ -87,12 +87,11 @@ def _no_release(version: str, _architecture: str) -> Release:
     raise UserError(f"the release {version} is installed already", hint="boot the medium again to start over")
 
 
-async def wait_until_over(running: Running, cluster_id: str) -> str:
-    """Wait until the cluster is installed, or has failed; its state then."""
-    async with contextlib.aclosing(running.service.news.follow(after=None)) as news:
-        while (status := running.service.engine.cluster(cluster_id).status) not in _OVER:
+async def wait_until_installed(running: Running, cluster_id: str) -> None:
+    """Wait until the cluster is installed; what failed is for people to look at, as long as they want."""
+    async with contextlib.aclosing(running.service.news.follow()) as news:
+        while running.service.engine.cluster(cluster_id).status not in _INSTALLED:
             await anext(news)
-    return status
 
 
 @contextlib.asynccontextmanager
