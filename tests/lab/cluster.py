@@ -10,10 +10,12 @@ from pathlib import Path
 import yaml
 
 from muster.config.document.folder import Directory
+from muster.config.load import load_site
+from muster.config.resolve import resolve_site
 from muster.model.plan import Plan
+from muster.model.site import Environment
 from muster.release.node.tuning import load_tuning
 from tests.component.live import run
-from tests.golden.test_examples import resolve
 from tests.lab.rehearsal import Rehearsal, save_yaml
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -71,7 +73,7 @@ def build_site(folder: Path, example: str, store: Path, image: str) -> Path:
 
 def judge(lab: Rehearsal, site: Path, key: Path) -> None:
     """Have the nodes judge their cluster from now on, as its administrator with the site's own kubeconfig."""
-    plan = resolve(Directory(site))
+    plan = resolve_site(load_site(Directory(site), Environment())[0])
     files = {
         "/etc/muster/admin.conf": ((site / "auth/kubeconfig").read_bytes(), "600"),
         "/etc/muster/cluster.json": (json.dumps(_wanted(plan)).encode(), "644"),
