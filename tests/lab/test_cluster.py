@@ -12,7 +12,7 @@ from tests.lab.rehearsal import Rehearsal, create, on_link
 
 
 def test_a_host_becomes_a_cluster(lab: Rehearsal, desk: Path, machine_os: Path, release_store: Path) -> None:
-    """BIOS, a static address; all images from a registry in the room. The medium stays in its drive."""
+    """BIOS, a static address; all images from a registry in the room. The cluster is still one after a restart."""
     store = open_store(release_store)
     pause = load_release(store, choose_release(store, "", "amd64")).image("pause").pullspec
     site = desk / "site"
@@ -23,6 +23,8 @@ def test_a_host_becomes_a_cluster(lab: Rehearsal, desk: Path, machine_os: Path, 
     told = lab.beside("agent", "wait-for", "install-complete", "--dir", site, "--timeout", "20m")
     assert "shop1.example.com is installed" in told
     judge(lab, site, key)
+    lab.wait("healthy")
+    lab.restart("node1", key)
     report = lab.wait("healthy")["node1"]
 
     assert report["root"] == "disk"
