@@ -12,7 +12,7 @@ from tests.lab.rehearsal import Rehearsal, create, on_link
 
 
 def test_a_host_becomes_a_cluster(lab: Rehearsal, desk: Path, machine_os: Path, release_store: Path) -> None:
-    """BIOS, a static address; all images from a registry in the room. The cluster is still one after a restart."""
+    """BIOS, a static address; all images from a registry in the room. It is one after a restart, too."""
     store = open_store(release_store)
     pause = load_release(store, choose_release(store, "", "amd64")).image("pause").pullspec
     site = desk / "site"
