@@ -45,7 +45,8 @@ def _manifests(release: Release, cluster: Cluster, values: dict[str, str]) -> It
         for manifest in add_on.manifests if add_on else ():
             yield f"{number:02}-{id}-{manifest.name}", manifest.text
     for number, (name, text) in enumerate(cluster.manifests):
-        yield f"90-{number:03}-{name}", text
+        # kubectl looks into one folder, and not into those below it.
+        yield f"90-{number:03}-{name.replace('/', '-')}", text
 
 
 def _values(release: Release, cluster: Cluster, host: Member, kubelet_authority: str) -> dict[str, str]:

@@ -127,11 +127,8 @@ def _credentials(order: ClusterOrder, secrets: SiteSecrets, pki: Pki) -> dict[st
 
 
 def _manifests(order: ClusterOrder) -> tuple[tuple[str, str], ...]:
-    """The user's manifests by file name; those of two folders may have the same one."""
-    return tuple(
-        (key.replace("/", "-"), body.decode("utf-8", "replace"))
-        for key, body in sorted(order.manifests.items())
-    )
+    """The user's manifests, by folder and name."""
+    return tuple((key, body.decode("utf-8", "replace")) for key, body in sorted(order.manifests.items()))
 
 
 def _secret(text: str) -> Secret | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from ipaddress import ip_network
 
@@ -230,3 +231,12 @@ def test_the_program_comes_from_the_registries_of_the_site() -> None:
 def test_the_same_randomness_gives_the_same_configs() -> None:
     again = plan_cluster(RELEASE, SINGLE, authorities(), seeded("hosts"))
     assert again == plan("single-node")
+
+
+def test_what_a_user_adds_comes_last_and_where_kubectl_looks() -> None:
+    cluster = replace(SINGLE, manifests=(("openshift/b.yaml", "b"), ("a.yaml", "a")))
+    config = plan_cluster(RELEASE, cluster, authorities(), seeded("hosts"))[SINGLE.first.name]
+    folder = "/etc/kubernetes/setup/manifests/"
+    names = sorted(file.path.removeprefix(folder) for file in config.files if file.path.startswith(folder))
+    assert names[-2:] == ["90-000-openshift-b.yaml", "90-001-a.yaml"]
+    assert not [name for name in names if "/" in name]

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from muster.errors import UserError
+from muster.image.pki import build_pki, site_authorities
 from muster.model.wire.cluster import (
     ApiVip,
     ClusterNetwork,
@@ -19,11 +20,11 @@ from muster.model.wire.cluster import (
     ServiceNetwork,
 )
 from muster.service.drivers.install_config import render_install_config
-from muster.service.drivers.kubernetes import KubernetesDriver
+from muster.service.drivers.kubernetes import KubernetesDriver, SiteTerms
 from muster.service.release_driver import ClusterOrder
 from muster.service.state import Cluster
 from tests.clusters import RELEASE
-from tests.seeds import seeded
+from tests.seeds import fixed_secrets, seeded
 from tests.unit.service.hosts import NOW, address, host_id, make_cluster, make_host, make_inventory
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0 me@example.com"
@@ -123,3 +124,24 @@ def test_overrides_are_merged_into_the_install_config() -> None:
 def test_other_platforms_have_no_vips() -> None:
     body = yaml.safe_load(render_install_config(order(platform=Platform(type="none"))))
     assert body["platform"] == {"none": {}}
+
+
+def site_driver() -> KubernetesDriver:
+    pki = build_pki(fixed_secrets())
+    terms = SiteTerms(
+        authorities=site_authorities(pki), manifests=(("openshift/own.yaml", "kind: Own"),), tuning="emulated"
+    )
+    return KubernetesDriver(lambda version, architecture: RELEASE, seeded("driver"), lambda: NOW, terms)
+
+
+def test_a_site_brings_its_own_authorities_and_keeps_its_credentials() -> None:
+    asked = order()
+    files = site_driver().prepare(
+        ClusterOrder(**{**vars(asked), "manifests": {"manifests/more.yaml": b"kind: More"}})
+    )
+    assert not {"secrets.json", "kubeadmin-password", "kubeconfig-noingress"} & files.keys()
+    tree = json.loads(files[f"host/{host_id(2)}.ign"])
+    by_path = {file["path"]: file["contents"]["source"] for file in tree["storage"]["files"]}
+    manifests = [path.rpartition("/")[2] for path in by_path if "/setup/manifests/90-" in path]
+    assert manifests == ["90-000-openshift-own.yaml", "90-001-manifests-more.yaml"]
+    assert json.loads(files["metadata.json"])["clusterID"] == asked.cluster.id
