@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -23,7 +22,6 @@ PLATFORM: Final = "kubernetes"
 _KUBECONFIG: Final = "/etc/kubernetes/kubelet.conf"
 _LOOK_S: Final = 3.0
 _DEADLINE_S: Final = 30.0
-_logger: Final = logging.getLogger(__name__)
 
 
 class Join(msgspec.Struct, frozen=True):

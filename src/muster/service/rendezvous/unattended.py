@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from dataclasses import field
 from datetime import datetime
 from typing import Final
@@ -35,7 +34,6 @@ PLATFORM: Final = "kubernetes"
 ATTEMPTS: Final = 3
 """So often an installation is begun that does not come to writing a disk."""
 _AGAIN_S: Final = 10.0
-_logger: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
