@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Protocol
@@ -43,7 +42,7 @@ class Duties:
     machine: Machine
     calls: HostCalls
     installer: Installer
-    scratch: Callable[[], Path] = lambda: Path("/var/tmp")  # noqa: S108 - a folder of our own is made in it
+    scratch: Path = Path("/var/tmp")  # noqa: S108 - a folder of our own is made in it
 
     async def do(self, step: Step) -> Outcome:
         """Do what is asked; there is an outcome in all cases."""
@@ -83,7 +82,7 @@ class Duties:
 
     async def _logs(self, request: LogsGatherCmdRequest) -> Outcome:
         await self.calls.logs_progress("collecting")
-        with TemporaryDirectory(prefix="muster-logs-", dir=self.scratch()) as folder:
+        with TemporaryDirectory(prefix="muster-logs-", dir=self.scratch) as folder:
             archive = await collect_logs(self.machine, request, Path(folder))
             await self.calls.logs(request.cluster_id, archive)
         await self.calls.logs_progress("completed")

@@ -13,6 +13,8 @@ SERVICE_PORT: Final = 8090
 ENVIRONMENT: Final = "/etc/assisted/rendezvous-host.env"
 AGENT_TOKEN: Final = "/etc/assisted/tokens/agent"  # noqa: S105 - a path
 SERVICE_AUTHORITY: Final = "/etc/assisted/tls/service-ca.crt"
+PLATFORM: Final = "kubernetes"
+"""What the service waits for at the end, and the first node tells of: the cluster's own parts, as one."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from muster.errors import ExternalError
 from muster.node.joining import AUTHORITY, FILE, Join
 
 _PRIVATE: Final = 0o600
+_PATHS: Final = frozenset({f"/{FILE}", f"/{AUTHORITY}"})
 
 
 def add_join(config: bytes, join: Join, authority: str) -> bytes:
@@ -27,9 +28,6 @@ def add_join(config: bytes, join: Join, authority: str) -> bytes:
         ) from error
     storage["files"] = [*files, _file(FILE, msgspec.json.encode(join)), _file(AUTHORITY, authority.encode())]
     return msgspec.json.encode({**tree, "storage": storage})
-
-
-_PATHS: Final = frozenset({f"/{FILE}", f"/{AUTHORITY}"})
 
 
 def _file(path: str, data: bytes) -> dict[str, Any]:

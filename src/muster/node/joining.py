@@ -12,13 +12,12 @@ import msgspec
 
 from muster.errors import MusterError
 from muster.machine import Machine
+from muster.model.meeting import PLATFORM
 from muster.model.wire.enums import HostStage
 
 FILE: Final = "etc/muster/join.json"
 AUTHORITY: Final = "etc/muster/service-ca.crt"
 SETUP_DONE: Final = "var/lib/muster/cluster-setup.done"
-PLATFORM: Final = "kubernetes"
-"""What the service waits for at the end: the parts of the cluster itself, as one."""
 _KUBECONFIG: Final = "/etc/kubernetes/kubelet.conf"
 _LOOK_S: Final = 3.0
 _DEADLINE_S: Final = 30.0

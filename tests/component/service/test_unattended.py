@@ -12,11 +12,11 @@ from typing import Any
 
 from muster.lab.sim.machines import Machine
 from muster.model.host import Host, RootDeviceHints
-from muster.model.meeting import Meeting
+from muster.model.meeting import PLATFORM, Meeting
 from muster.model.site import SiteHost
 from muster.model.wire.cluster import ApiVip, ClusterCreateParams, IngressVip
 from muster.model.wire.infra_env import InfraEnvCreateParams
-from muster.service.rendezvous.unattended import PLATFORM, Course, Unattended
+from muster.service.rendezvous.unattended import Course, Unattended
 from muster.service.site_order import Wish
 from tests.component.service.whole import PULL_SECRET, Whole, come, machines, open_service, play
 

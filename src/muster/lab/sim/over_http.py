@@ -16,6 +16,7 @@ from typing import Final, Protocol
 import aiohttp
 import msgspec
 
+from muster.client.target import BASE_PATH, HOST_TOKEN
 from muster.errors import cannot
 from muster.lab.sim.agent_loop import AgentLoop, Settings
 from muster.lab.sim.crew import make_loops
@@ -25,9 +26,6 @@ from muster.lab.sim.world import World
 from muster.model.wire.host import HostCreateParams, HostRegistrationResponse, LogsProgressParams
 from muster.model.wire.steps import NextStepCmdRequest, Steps
 
-BASE_PATH: Final = "/api/assisted-install"
-HOST_TOKEN: Final = "X-Muster-Host-Token"  # noqa: S105 (the name of a header)
-"""In the answer to a registration: a token that is good for that host alone."""
 _ENCODER: Final = msgspec.json.Encoder()
 _STEPS: Final = msgspec.json.Decoder(Steps)
 _REGISTERED: Final = msgspec.json.Decoder(HostRegistrationResponse)

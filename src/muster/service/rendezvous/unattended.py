@@ -14,7 +14,7 @@ from typing import Final
 
 from muster.errors import MusterError
 from muster.frozen import dataclass
-from muster.model.meeting import Meeting
+from muster.model.meeting import PLATFORM, Meeting
 from muster.model.wire.cluster import ClusterCreateParams
 from muster.model.wire.infra_env import InfraEnvCreateParams
 from muster.model.wire.operators import MonitoredOperator
@@ -29,8 +29,6 @@ from muster.service.service import Service
 from muster.service.site_order import Wish, find_wish
 from muster.service.state import Host
 
-PLATFORM: Final = "kubernetes"
-"""What is watched until the cluster is complete: its own parts, as one."""
 ATTEMPTS: Final = 3
 """So often an installation is begun that does not come to writing a disk."""
 _AGAIN_S: Final = 10.0

@@ -27,7 +27,7 @@ def inventory(scene: Scene) -> Args:
 
 
 def needs_disk_speed(host: Host) -> bool:
-    """Whether the disk may be measured, which overwrites its beginning: not when something on it stays."""
+    """Whether the disk may be measured: not when something on it stays, for agents of others overwrite it."""
     boot = host.inventory.boot if host.inventory is not None else None
     is_running_from_disk = boot is not None and boot.device_type == "persistent"
     return (
