@@ -52,11 +52,12 @@ def disk_of(host: Host) -> str:
 
 
 def missing(verdicts: Iterable[Verdict], failing: tuple[str, ...]) -> str:
-    """What is missing, in the words of the validations."""
+    """What is missing, in the words of the validations; what several of them say is said once."""
     messages = {each.id: each.message for each in verdicts}
-    said = [messages.get(id) or id for id in failing[:_MOST]]
-    if len(failing) > _MOST:
-        said.append(f"and {len(failing) - _MOST} more")
+    found = [*dict.fromkeys(messages.get(id) or id for id in failing)]
+    said = found[:_MOST]
+    if len(found) > _MOST:
+        said.append(f"and {len(found) - _MOST} more")
     return "; ".join(said) or "not everything was checked yet"
 
 
