@@ -16,7 +16,7 @@ demo: ## Set up, build machine OS and release, and install a cluster on a virtua
 .PHONY: test
 test: setup-dev lint ## Set up and run every check and every test
 	$(RUN)/pytest tests/unit tests/golden tests/component --ignore tests/component/lab -n auto --dist loadfile
-	$(RUN)/pytest tests/component/lab tests/lab
+	$(RUN)/pytest tests/component/lab tests/lab --ignore tests/lab/long
 
 .PHONY: check
 check: setup-dev lint ## Format, lint, types, layers, spelling, unit and golden tests (under a minute)
@@ -61,6 +61,10 @@ kills: setup-dev ## Kill the service 200 times while it installs 50 modelled hos
 .PHONY: sim
 sim: setup-dev ## Play 1,000 installations with random troubles in a model; each has to hold
 	$(PYTHON) -m tests.sim --count 1000
+
+.PHONY: lab
+lab: setup-dev ## Rehearse clusters and troubles on virtual machines: the long ones (two hours without KVM)
+	$(RUN)/pytest tests/lab/long
 
 .PHONY: bench
 bench: setup-dev ## Measure against named baselines

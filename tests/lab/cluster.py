@@ -5,21 +5,28 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import yaml
 
 from muster.config.document.folder import Directory
 from muster.config.load import load_site
 from muster.config.resolve import resolve_site
+from muster.model.host import Role
 from muster.model.plan import Plan
 from muster.model.site import Environment
+from muster.release.look import choose_release, load_release
 from muster.release.node.tuning import load_tuning
+from muster.release.store.store import open_store
 from tests.component.live import run
-from tests.lab.rehearsal import Rehearsal, save_yaml
+from tests.lab.rehearsal import Rehearsal, create, save_yaml
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 JUDGE = Path(__file__).with_name("judge.py")
+OUTSIDE = Path(__file__).with_name("outside.py")
 MEMORY_MIB = 3072
 _DNS = 10
 """Which address of the services' network the cluster's name server has."""
@@ -33,8 +40,19 @@ location = "{registry}"
 insecure = true
 """
 PROBE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: probe
+  namespace: kube-system
+data:
+  Corefile: |
+    .:1053 {{
+        health :8080
+    }}
+---
 apiVersion: apps/v1
-kind: Deployment
+kind: DaemonSet
 metadata:
   name: probe
   namespace: kube-system
@@ -45,49 +63,85 @@ spec:
     metadata:
       labels: {{app: probe}}
     spec:
+      tolerations: [{{operator: Exists}}]
       containers:
       - name: probe
         image: "{image}"
+        args: ["-conf", "/etc/coredns/Corefile"]
+        volumeMounts: [{{name: config, mountPath: /etc/coredns}}]
+      volumes: [{{name: config, configMap: {{name: probe}}}}]
 """
+"""A pod on every host that answers."""
 
 
-def build_site(folder: Path, example: str, store: Path, image: str) -> Path:
-    """An example with a registry in the room, a pod of its own, and our key; where the key is."""
-    shutil.copytree(EXAMPLES / example, folder)
-    gateway = "192.0.2.1"
-    save_yaml(
-        folder / "lab.yaml",
-        {"services": ["dns"], "registryStore": str(store), "memoryMiB": MEMORY_MIB},
-    )
-    for name in ("mirror", "openshift"):
-        (folder / name).mkdir()
-    (folder / "mirror/registries.conf").write_text(MIRRORS.format(registry=f"{gateway}:5000"))
-    (folder / "openshift/probe.yaml").write_text(PROBE.format(image=image))
-    key = folder.parent / "key"
-    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
-    path = folder / "install-config.yaml"
-    body = yaml.safe_load(path.read_text("utf-8"))
-    save_yaml(path, {**body, "sshKey": key.with_suffix(".pub").read_text().strip()})
-    return key
+@dataclass(frozen=True)
+class Site:
+    """A site with its ISO, and the key that opens its hosts."""
+
+    folder: Path
+    key: Path
 
 
-def judge(lab: Rehearsal, site: Path, key: Path) -> None:
+Change: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
+"""What a file of an example is turned into."""
+
+
+def edit_yaml(path: Path, change: Change) -> None:
+    save_yaml(path, change(yaml.safe_load(path.read_text("utf-8"))))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What sites are made with: a desk for their files, the machine OS, a release in a store."""
+
+    desk: Path
+    base: Path
+    store: Path
+
+    def build(self, example: str, leg: str, changes: Mapping[str, Change] | None = None) -> Site:
+        """An example with a registry at the lab's leg, pods of our own and our key; and its ISO."""
+        folder = self.desk / example
+        shutil.copytree(EXAMPLES / example, folder)
+        registry = f"{leg}:5000"
+        own = {"services": ["dns"], "registryStore": str(self.store), "memoryMiB": MEMORY_MIB}
+        save_yaml(folder / "lab.yaml", own)
+        for name in ("mirror", "openshift"):
+            (folder / name).mkdir(exist_ok=True)
+        (folder / "mirror/registries.conf").write_text(MIRRORS.format(registry=registry))
+        (folder / "openshift/probe.yaml").write_text(PROBE.format(image=self._image("coredns")))
+        key = self.desk / "key"
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+        pull_secret = json.dumps({"auths": {registry: {"auth": "bXVzdGVyOmxhYg=="}}})
+        ours = {"sshKey": key.with_suffix(".pub").read_text().strip(), "pullSecret": pull_secret}
+        edit_yaml(folder / "install-config.yaml", lambda body: {**body, **ours})
+        for name, change in (changes or {}).items():
+            edit_yaml(folder / name, change)
+        create(folder, "image", "--base-image", self.base, "--release", f"oci:{self.store}")
+        return Site(folder, key)
+
+    def _image(self, id: str) -> str:
+        store = open_store(self.store)
+        return load_release(store, choose_release(store, "", "amd64")).image(id).pullspec
+
+
+def judge(lab: Rehearsal, site: Site) -> None:
     """Have the nodes judge their cluster from now on, as its administrator with the site's own kubeconfig."""
-    plan = resolve_site(load_site(Directory(site), Environment())[0])
+    plan = resolve_site(load_site(Directory(site.folder), Environment())[0])
     files = {
-        "/etc/muster/admin.conf": ((site / "auth/kubeconfig").read_bytes(), "600"),
+        "/etc/muster/admin.conf": ((site.folder / "auth/kubeconfig").read_bytes(), "600"),
         "/etc/muster/cluster.json": (json.dumps(_wanted(plan)).encode(), "644"),
         "/etc/muster/report.d/cluster": (JUDGE.read_bytes(), "755"),
     }
     for host in plan.hosts:
-        lab.run("ssh", host.hostname, "--key", key, "--", "sudo", "mkdir", "-p", "/etc/muster/report.d")
+        lab.ssh(host.hostname, site.key, "sudo", "mkdir", "-p", "/etc/muster/report.d")
         for place, (content, mode) in files.items():
-            lab.put(host.hostname, key, place, content, mode)
+            lab.put(host.hostname, site.key, place, content, mode)
 
 
 def _wanted(plan: Plan) -> dict[str, object]:
     labels = load_tuning("emulated").roles
     return {
+        "first": next(host.hostname for host in plan.hosts if host.role is Role.MASTER),
         "nodes": {host.hostname: labels[host.role].label for host in plan.hosts},
         "pods": ["probe-", "coredns-"],
         "nameServer": str(plan.networks.service[0][_DNS]),

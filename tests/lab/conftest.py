@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from muster.lab.capacity import find_room
+from tests.lab.cluster import Stage
 from tests.lab.rehearsal import Rehearsal
 
 _HERE = Path(__file__).parent
@@ -67,3 +68,9 @@ def desk(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def stage(desk: Path, machine_os: Path, release_store: Path) -> Stage:
+    """Makes sites whose hosts become clusters."""
+    return Stage(desk, machine_os / "live.iso", release_store)

@@ -8,10 +8,12 @@ What has to be there stands in /etc/muster/cluster.json.
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -91,29 +93,63 @@ def check_log(deployment: str, word: str) -> None:
 
 
 def check_name(server: str, name: str, address: str) -> None:
-    """One question for an IPv4 address, to a name server that is a service of the cluster."""
+    """One question for an address, to a name server that is a service of the cluster."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    kind, length = (28, 16) if family is socket.AF_INET6 else (1, 4)
     question = b"".join(bytes([len(part)]) + part.encode() for part in name.split(".")) + b"\0"
-    packet = struct.pack(">6H", 7, 0x0100, 1, 0, 0, 0) + question + struct.pack(">2H", 1, 1)
+    packet = struct.pack(">6H", 7, 0x0100, 1, 0, 0, 0) + question + struct.pack(">2H", kind, 1)
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+        with socket.socket(family, socket.SOCK_DGRAM) as connection:
             connection.settimeout(10)
             connection.sendto(packet, (server, 53))
             answer = connection.recv(512)
     except OSError as error:
         raise Wanting(f"the name server {server} does not answer: {error}") from error
-    found = socket.inet_ntoa(answer[-4:]) if struct.unpack(">H", answer[6:8])[0] else "unknown"
+    answers = struct.unpack(">H", answer[6:8])[0]
+    found = socket.inet_ntop(family, answer[-length:]) if answers else "unknown"
     if found != address:
         raise Wanting(f"{name} is {found}, not {address}")
+
+
+def check_reach(name: str) -> None:
+    """Every pod of this name answers a pod of this host. It ends in that pod's network, so it comes last."""
+    pods = {each: pod for each, pod in listed("pods", "--all-namespaces").items() if each.startswith(name)}
+    enter_pod()
+    for each, pod in pods.items():
+        address = pod["status"]["podIP"]
+        url = f"http://[{address}]:8080/health" if ":" in address else f"http://{address}:8080/health"
+        try:
+            with urllib.request.urlopen(url, timeout=20) as answer:
+                answer.read()
+        except OSError as error:
+            raise Wanting(f"pod {each} on {pod['spec']['nodeName']} does not answer: {error}") from error
+
+
+def enter_pod() -> None:
+    """Go on in the network of a pod of this host."""
+    own = Path("/proc/self/ns/net").readlink()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            network = process / "ns/net"
+            if (process / "comm").read_text() == "coredns\n" and network.readlink() != own:
+                with network.open() as file:
+                    os.setns(file.fileno(), os.CLONE_NEWNET)  # type: ignore[attr-defined]  # Python 3.12
+                return
+        except OSError:
+            continue  # It has ended.
+    raise Wanting("no pod of this host has a network of its own")
 
 
 def main() -> int:
     wanted = json.loads(Path("/etc/muster/cluster.json").read_text("utf-8"))
     try:
-        check_setup()
+        if wanted["first"] == socket.gethostname():
+            check_setup()
         check_nodes(wanted["nodes"])
         check_pods(wanted["pods"])
         check_log("coredns", "CoreDNS")
         check_name(wanted["nameServer"], "kubernetes.default.svc.cluster.local", wanted["api"])
+        check_reach("probe-")
     except Wanting as error:
         sys.stdout.write(f"{error}\n")
         return 1

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from tests.component import muster
+from tests.lab.following import Follower
 
 NAME = f"os-{os.getpid()}"
 """Somebody else may run these tests on the same machine."""
@@ -28,7 +29,9 @@ class Rehearsal:
     """One lab: up, waited for, looked at, and taken down by the fixture that made it."""
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._env = {"XDG_STATE_HOME": str(folder)}
+        self._followers: list[Follower] = []
         self.boots: dict[str, int] = {}
         """How many boots each machine has reported, as of the last wait."""
 
@@ -44,6 +47,19 @@ class Rehearsal:
     def beside(self, *arguments: str | Path) -> str:
         """`muster ...` in the lab's networks, where a person at the site would be."""
         return self.run("exec", "--lab", NAME, "--", sys.executable, "-m", "muster.cli", *arguments)
+
+    def follow(self, site: Path, timeout: str) -> Follower:
+        """`muster agent wait-for install-complete`, which goes on beside the test."""
+        argv = [sys.executable, "-m", "muster.cli", "lab", "exec", "--lab", NAME, "--"]
+        argv += [sys.executable, "-m", "muster.cli", "agent", "wait-for", "install-complete"]
+        argv += ["--dir", str(site), "--timeout", timeout]
+        path = self._folder / f"follower-{len(self._followers)}.log"
+        self._followers.append(Follower(argv, {**os.environ, **self._env}, path))
+        return self._followers[-1]
+
+    def ssh(self, machine: str, key: Path, *command: str) -> str:
+        """Run a command on a machine, which has to succeed."""
+        return self.run("ssh", machine, "--lab", NAME, "--key", key, "--", *command)
 
     def put(self, machine: str, key: Path, path: str, content: bytes, mode: str = "600") -> None:
         """Put a file onto a machine that is up."""
@@ -81,6 +97,8 @@ class Rehearsal:
 
     def end(self, *, keep_evidence: bool = False) -> str:
         """Take the lab down; where its evidence is, if that is wanted and there was a lab."""
+        for follower in self._followers:
+            follower.stop()
         more = ["--keep-evidence"] if keep_evidence else []
         done = muster.run("lab", "down", NAME, "--output", "json", *more, env=self._env)
         assert done.status == 0, done.err

@@ -3,28 +3,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from muster.release.look import choose_release, load_release
-from muster.release.store.store import open_store
-from tests.lab.cluster import build_site, judge
-from tests.lab.rehearsal import Rehearsal, create, on_link
+from tests.lab.cluster import Stage, judge
+from tests.lab.rehearsal import Rehearsal, on_link
 
 
-def test_a_host_becomes_a_cluster(lab: Rehearsal, desk: Path, machine_os: Path, release_store: Path) -> None:
+def test_a_host_becomes_a_cluster(lab: Rehearsal, stage: Stage) -> None:
     """BIOS, a static address; all images from a registry in the room. It is one after a restart, too."""
-    store = open_store(release_store)
-    pause = load_release(store, choose_release(store, "", "amd64")).image("pause").pullspec
-    site = desk / "site"
-    key = build_site(site, "single-node-none", release_store, pause)
-    create(site, "image", "--base-image", machine_os / "live.iso", "--release", f"oci:{release_store}")
+    site = stage.build("single-node-none", "192.0.2.1")
 
-    lab.up(site)
-    told = lab.beside("agent", "wait-for", "install-complete", "--dir", site, "--timeout", "20m")
+    lab.up(site.folder)
+    told = lab.beside("agent", "wait-for", "install-complete", "--dir", site.folder, "--timeout", "20m")
     assert "shop1.example.com is installed" in told
-    judge(lab, site, key)
+    judge(lab, site)
     lab.wait("healthy")
-    lab.restart("node1", key)
+    lab.restart("node1", site.key)
     report = lab.wait("healthy")["node1"]
 
     assert report["root"] == "disk"

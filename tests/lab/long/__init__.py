@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rehearsals that take many minutes each: `make lab`."""

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong at a site: the host becomes a node all the same, or stops and says why. It never hangs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.lab.cluster import Stage, judge
+from tests.lab.following import Follower
+from tests.lab.rehearsal import Rehearsal
+
+_PATIENCE = "60m"
+_EXAMPLE, _LEG = "single-node-none", "192.0.2.1"
+_FAILED = 6
+"""What `wait-for install-complete` ends with when an installation does not come to its end."""
+
+
+def test_a_hint_that_matches_no_disk_stops(lab: Rehearsal, stage: Stage) -> None:
+    def other_disk(body: dict[str, Any]) -> dict[str, Any]:
+        host = {**body["hosts"][0], "rootDeviceHints": {"serialNumber": "NOT-HERE"}}
+        return {**body, "hosts": [host]}
+
+    def plain_disk(body: dict[str, Any]) -> dict[str, Any]:
+        return {**body, "machines": [{"name": "node1", "disks": [{"sizeGiB": 60, "serial": "OTHER"}]}]}
+
+    site = stage.build(_EXAMPLE, _LEG, {"agent-config.yaml": other_disk, "lab.yaml": plain_disk})
+    lab.up(site.folder)
+    follower = lab.follow(site.folder, _PATIENCE)
+
+    follower.until("NOT-HERE")
+    assert "Writing image" not in follower.said
+
+
+@pytest.mark.parametrize("date", ["1970-01-02", "2031-05-05"])
+def test_a_wrong_clock_and_a_late_cable(lab: Rehearsal, stage: Stage, date: str) -> None:
+    site = stage.build(_EXAMPLE, _LEG)
+    lab.up(site.folder, "--cut", f"clock:node1={date}", "--cut", "link:node1/eno1")
+    follower = lab.follow(site.folder, _PATIENCE)
+    lab.wait("reports:node1:1")
+    assert "answers" not in follower.said
+    lab.run("heal", "link:node1/eno1")
+
+    _ends_well(lab, follower)
+    judge(lab, site)
+    lab.wait("healthy")
+
+
+def test_programs_that_are_killed_go_on(lab: Rehearsal, stage: Stage) -> None:
+    """Each ten times, at moments that only chance knows; and a minute without a network."""
+    site = stage.build(_EXAMPLE, _LEG)
+    lab.up(site.folder)
+    follower = lab.follow(site.folder, _PATIENCE)
+    follower.until("answers")
+    kill = "for n in 1 2 3 4 5 6 7 8 9 10; do systemctl kill -s KILL {unit}; sleep {pause}; done"
+    for unit, pause in (("muster-rendezvous", 7), ("muster-agent", 3)):
+        script = kill.format(unit=unit, pause=pause)
+        lab.ssh("node1", site.key, "sudo", "systemd-run", "--quiet", "sh", "-c", f"'{script}'")
+    follower.until("Writing image to disk")
+    lab.run("cut", "link:node1/eno1")
+    script = kill.format(unit="muster-install", pause=3)
+    time.sleep(60)
+    lab.run("heal", "link:node1/eno1")
+    lab.ssh("node1", site.key, "sudo", "systemd-run", "--quiet", "sh", "-c", f"'{script}'")
+
+    _ends_well(lab, follower)
+    judge(lab, site)
+    lab.wait("healthy")
+
+
+def test_power_that_fails_while_a_disk_is_written(lab: Rehearsal, stage: Stage) -> None:
+    """The host is the rendezvous host, too: everything that it knew was in its memory."""
+    site = stage.build(_EXAMPLE, _LEG)
+    lab.up(site.folder)
+    follower = lab.follow(site.folder, _PATIENCE)
+    follower.until("Writing image to disk")
+    lab.run("kill", "node1")
+    lab.run("power", "node1", "on")
+
+    _ends_well(lab, follower)
+    judge(lab, site)
+    lab.wait("healthy")
+
+
+def test_a_medium_that_is_ejected(lab: Rehearsal, stage: Stage) -> None:
+    """All of the live system is in memory, but for the image that is written."""
+    site = stage.build(_EXAMPLE, _LEG)
+    lab.up(site.folder)
+    follower = lab.follow(site.folder, _PATIENCE)
+    follower.until("answers")
+    lab.run("media", "node1", "--eject")
+
+    ended = follower.end()
+    assert ended.status in (0, _FAILED)
+    assert ended.status == 0 or "medium" in ended.out
+
+
+def _ends_well(lab: Rehearsal, follower: Follower) -> None:
+    ended = follower.end()
+    assert ended.status == 0, ended.out
