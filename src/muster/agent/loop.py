@@ -57,6 +57,8 @@ class Means:
     chance: Callable[[], float]
     changes: Changes
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
+    report: Callable[[], Awaitable[None]] | None = None
+    """Tells the service what happened to the host itself, such as that its clock was set."""
 
 
 class Agent:
@@ -107,6 +109,8 @@ class Agent:
     async def _poll(self) -> bool:
         """Ask what to do; whether the service still knows the host."""
         try:
+            if self._means.report is not None:
+                await self._means.report()
             steps = await self._calls.instructions(self._means.clock(), WAIT_S)
         except Unreachable as error:
             self._show(trouble=error.message, fix=error.hint)

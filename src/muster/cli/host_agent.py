@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -27,21 +26,25 @@ async def _run() -> None:
     from muster.agent.identity import find_identity
     from muster.agent.loop import Agent, Means
     from muster.board import FOLDER, Board
+    from muster.cli.host_clock import HostClock, clock_board
     from muster.cli.host_place import TokenFile, UnitInstaller, load_place
     from muster.client.calls import open_calls
     from muster.client.host import HostCalls
+    from muster.clock import SystemClock
     from muster.links import open_changes
     from muster.machine import ThisMachine
-
-    def clock() -> datetime:
-        return datetime.now(UTC)
 
     machine, place, keeper = ThisMachine(), load_place(Path("/")), TokenFile()
     identity = find_identity(machine)
     log.say("this host is %s, by the %s", identity.id, identity.source)
-    async with open_calls(place.target(keeper.load())) as calls, open_changes() as changes:
+    clock = SystemClock()
+    own = HostClock(machine, clock, place.url, clock_board(clock))
+    target = place.target(keeper.load())
+    async with open_calls(target, own.timekeeper()) as calls, open_changes() as changes:
         host = HostCalls(calls, place.infra_env_id, identity.id)
         duties = Duties(machine, host, UnitInstaller(machine, identity.id))
-        board = Board(FOLDER / "agent.json", clock)
-        means = Means(board, keeper, clock, time.monotonic, random.random, changes)
+        board = Board(FOLDER / "agent.json", clock.now)
+        means = Means(
+            board, keeper, clock.now, time.monotonic, random.random, changes, report=lambda: own.report(host)
+        )
         await Agent(host, duties, means).run()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -51,9 +50,11 @@ def install(log_level: str | None) -> None:
 
 async def _run() -> str | None:
     from muster.board import FOLDER, Board
+    from muster.cli.host_clock import HostClock, clock_board
     from muster.cli.host_place import TokenFile, load_order, load_place
     from muster.client.calls import open_calls
     from muster.client.host import HostCalls
+    from muster.clock import SystemClock
     from muster.machine import ThisMachine
     from muster.node.handing_over import UNIT, is_rendezvous
     from muster.node.install import install as install_host
@@ -65,9 +66,11 @@ async def _run() -> str | None:
     is_meeting_point = is_rendezvous(machine)
     if is_meeting_point:  # One that was killed while it left may have stopped it.
         await machine.ask(["systemctl", "start", UNIT], deadline_s=60)
-    async with open_calls(place.target(TokenFile().load())) as calls:
+    clock = SystemClock()
+    timekeeper = HostClock(machine, clock, place.url, clock_board(clock)).timekeeper()
+    async with open_calls(place.target(TokenFile().load()), timekeeper) as calls:
         host = HostCalls(calls, place.infra_env_id, order.request.host_id)
-        board = Board(FOLDER / "install-notice.json", lambda: datetime.now(UTC))
+        board = Board(FOLDER / "install-notice.json", clock.now)
         reporter = _Reporter(host, board)
         crew = _Crew(calls, host, order.request, place)
         leaving = _Leaving(machine, reporter) if is_meeting_point else None

@@ -34,8 +34,10 @@ def join(log_level: str | None) -> None:
 
 
 async def _run() -> None:
+    from muster.cli.host_clock import HostClock, clock_board
     from muster.client.calls import open_calls
     from muster.client.target import Target
+    from muster.clock import SystemClock
     from muster.machine import ThisMachine
     from muster.node.joining import AUTHORITY, forget, load_join
     from muster.node.joining import join as follow
@@ -43,7 +45,9 @@ async def _run() -> None:
     machine = ThisMachine()
     facts = load_join(machine.root)
     target = Target(facts.url, token=facts.token, authority=machine.root / AUTHORITY)
-    async with open_calls(target) as calls:
+    clock = SystemClock()
+    timekeeper = HostClock(machine, clock, facts.url, clock_board(clock)).timekeeper()
+    async with open_calls(target, timekeeper) as calls:
         await follow(facts, machine, _Service(facts, calls), asyncio.sleep)
     forget(Path("/"))
     log.say("this host is a node of its cluster, and the service knows it")

@@ -7,7 +7,6 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -42,18 +41,28 @@ def rendezvous(installed: bool, data: Path, log_level: str | None) -> None:
 
 
 async def _run_live(data: Path) -> None:
-    from muster.run import ask
+    from muster.cli.host_clock import clock_board
+    from muster.cli.host_rendezvous_clock import put_right, tell_others
+    from muster.clock import SystemClock
+    from muster.machine import ThisMachine
     from muster.service.rendezvous.medium import load_medium, load_meeting
-    from muster.service.rendezvous.serving import serve_live
+    from muster.service.rendezvous.serving import listeners_of, serve_live
 
-    root = Path("/")
-    board = _board()
+    machine, clock = ThisMachine(), SystemClock()
+    root, board = machine.root, _board()
     await _wait_for_address(load_meeting(root), board)
+    judgement, change = await put_right(machine, clock, clock_board(clock))
     medium = load_medium(root)
-    virt = await ask(["systemd-detect-virt", "--vm"], deadline_s=10)
+    virt = await machine.ask(["systemd-detect-virt", "--vm"], deadline_s=10)
     tuning = "emulated" if virt.out.strip() == "qemu" else "default"
     listening = _listen()
-    await _serve(lambda: serve_live(medium, data, listening, tuning), board, _for_ever)
+
+    async def for_ever(running: Running) -> None:
+        board.show(_doing(running), trouble=judgement.trouble, fix=judgement.fix)
+        await tell_others(machine, listeners_of(medium.plan))
+        await asyncio.Event().wait()
+
+    await _serve(lambda: serve_live(medium, data, listening, tuning, change), board, for_ever)
 
 
 async def _run_installed(data: Path) -> None:
@@ -95,14 +104,14 @@ async def _serve(
 
     async with serving() as running:
         log.say("serving at %s", running.url)
-        board.show(f"this is the rendezvous host; the service is at {running.url}")
+        board.show(_doing(running))
         tell_systemd("READY=1")
         await until(running)
         tell_systemd("STOPPING=1")
 
 
-async def _for_ever(_: Running) -> None:
-    await asyncio.Event().wait()
+def _doing(running: Running) -> str:
+    return f"this is the rendezvous host; the service is at {running.url}"
 
 
 def _listen() -> socket.socket:
@@ -115,8 +124,9 @@ def _listen() -> socket.socket:
 
 def _board() -> Board:
     from muster.board import FOLDER, Board
+    from muster.clock import SystemClock
 
-    return Board(FOLDER / "rendezvous.json", lambda: datetime.now(UTC))
+    return Board(FOLDER / "rendezvous.json", SystemClock().now)
 
 
 def _remove(data: Path) -> None:

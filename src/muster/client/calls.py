@@ -15,6 +15,7 @@ import aiohttp
 import msgspec
 
 from muster.client.target import Target, make_context
+from muster.client.timekeeping import Timekeeper
 from muster.errors import ExternalError
 from muster.frozen import dataclass
 
@@ -22,6 +23,8 @@ T = TypeVar("T")
 PATIENCE_S: Final = 60.0
 _ENCODER: Final = msgspec.json.Encoder()
 _JSON: Final = {"Content-Type": "application/json"}
+_DATES: Final = {9: "not valid yet", 10: "not valid any more"}
+"""What OpenSSL says of a certificate that is fine but for its dates."""
 
 
 class Refused(ExternalError):
@@ -51,9 +54,12 @@ class Answer:
 class Calls:
     """A way to one service for one caller, whose token may change on the way."""
 
-    def __init__(self, session: aiohttp.ClientSession, target: Target) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, target: Target, timekeeper: Timekeeper | None = None
+    ) -> None:
+        """``timekeeper``: has the clock go with that of the service; without one nobody touches it."""
         self.target, self.token = target, target.token
-        self._session = session
+        self._session, self._timekeeper = session, timekeeper
 
     async def call(
         self,
@@ -65,6 +71,21 @@ class Calls:
         patience_s: float = PATIENCE_S,
     ) -> Answer:
         """Call an operation by its path; `Refused` or `Unreachable` when there is no answer to it."""
+        try:
+            return await self._call(method, path, body, headers or {}, patience_s)
+        except Unreachable as error:
+            # Its dates are judged by our clock, which may be what is wrong.
+            is_certificate = isinstance(error.__cause__, aiohttp.ClientConnectorCertificateError)
+            if not is_certificate or not await self._agree() or isinstance(body, aiohttp.FormData):
+                raise
+        return await self._call(method, path, body, headers or {}, patience_s)
+
+    async def _agree(self) -> bool:
+        return self._timekeeper is not None and await self._timekeeper.agree(self.target)
+
+    async def _call(
+        self, method: str, path: str, body: Any, headers: Mapping[str, str], patience_s: float
+    ) -> Answer:
         data = body if body is None or isinstance(body, bytes | aiohttp.FormData) else _ENCODER.encode(body)
         sent = {str(self.target.caller): self.token} if self.token else {}
         if isinstance(data, bytes):
@@ -72,12 +93,10 @@ class Calls:
         timeout = aiohttp.ClientTimeout(total=patience_s, sock_connect=10.0)
         try:
             async with self._session.request(
-                method,
-                self.target.base + path,
-                data=data,
-                headers={**sent, **(headers or {})},
-                timeout=timeout,
+                method, self.target.base + path, data=data, headers={**sent, **headers}, timeout=timeout
             ) as response:
+                if self._timekeeper is not None:
+                    await self._timekeeper.hear(self.target, response.headers.get("Date", ""))
                 found = await response.read()
                 if response.status >= 400:
                     raise Refused(response.status, _reason(found, response.status), _retry_after(response))
@@ -97,12 +116,12 @@ class Calls:
 
 
 @contextlib.asynccontextmanager
-async def open_calls(target: Target) -> AsyncIterator[Calls]:
+async def open_calls(target: Target, timekeeper: Timekeeper | None = None) -> AsyncIterator[Calls]:
     """A way to a service, until the body ends."""
     connector = aiohttp.TCPConnector(ssl=make_context(target.authority))
     # What the environment says of proxies is about the world outside; the service is in the same room.
     async with aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:
-        yield Calls(session, target)
+        yield Calls(session, target, timekeeper)
 
 
 def _reason(body: bytes, status: int) -> str:
@@ -116,7 +135,12 @@ def _reason(body: bytes, status: int) -> str:
 
 
 def _why(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        code = getattr(error.certificate_error, "verify_code", 0)
+        if code in _DATES:
+            return f"its certificate is {_DATES[code]}, by the clock of this machine"
+        return "its certificate is not of the expected authority"
+    if isinstance(error, aiohttp.ClientConnectorSSLError):
         return "its certificate is not of the expected authority"
     if isinstance(error, aiohttp.ClientConnectorError):
         return (error.os_error.strerror or str(error.os_error)).lower()

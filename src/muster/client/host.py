@@ -11,7 +11,9 @@ import aiohttp
 
 from muster.client.calls import PATIENCE_S, Calls
 from muster.client.target import HOST_TOKEN
+from muster.clock import Change
 from muster.model.wire.enums import HostStage, LogsState
+from muster.model.wire.files import Event
 from muster.model.wire.host import HostCreateParams, HostProgress, LogsProgressParams
 from muster.model.wire.reports import StepReply
 from muster.model.wire.steps import Steps
@@ -52,6 +54,17 @@ class HostCalls:
         """The stage that its installation has reached."""
         body = HostProgress(current_stage=stage, progress_info=info or None)
         await self._calls.call("PUT", f"{self._own}/progress", body)
+
+    async def clock_set(self, name: str, change: Change) -> None:
+        """Its clock was set; that is for the log of the installation."""
+        event = Event(
+            severity="warning",
+            name="host_clock_set",
+            message=f"Host {name}: its clock {change.words}",
+            event_time=change.now,
+            host_id=self.host_id,
+        )
+        await self._calls.call("POST", "/events", event)
 
     async def ignition(self) -> bytes:
         """What makes a node of it at its first boot from the disk."""

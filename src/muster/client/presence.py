@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
 from muster.client.snapshot import KubernetesSight, ServiceSight, Trouble
 from muster.client.telling import Line, make_line
+from muster.clock import render_moment
 from muster.frozen import dataclass
 from muster.units import render_clock
 
 AWAY_S: Final = 2.0
 """A service that is back sooner was not away."""
+_CLOCKS_DIFFER: Final = timedelta(minutes=1)
 UNBELIEVED: Final = frozenset({Trouble.CERTIFICATE, Trouble.REFUSED})
 _RIGHT_MEDIUM: Final = (
     "boot the hosts from the medium of this directory, or name the directory of their medium with --dir"
@@ -78,6 +81,14 @@ def _advise_on_silence(aim: Aim, sight: ServiceSight) -> str:
     )
 
 
+def _compare_clocks(sight: ServiceSight) -> str:
+    """That clocks differ is nothing bad, but may explain what somebody sees; ours is not for us to set."""
+    if sight.at is None or sight.here is None or abs(sight.at - sight.here) < _CLOCKS_DIFFER:
+        return ""
+    there, here = render_moment(sight.at), render_moment(sight.here)
+    return f"the clocks differ: that of the service says {there}, that of this machine {here}"
+
+
 class ServicePresence:
     """Tells of the service: waited for, there, away for a while, back."""
 
@@ -86,7 +97,7 @@ class ServicePresence:
         self.was_seen = False
         self._said = ""
         self._away_since: float | None = None
-        self._told_away = False
+        self._told_away = self._told_clock = False
 
     def tell(self, sight: ServiceSight | None, now: float, *, is_expected: bool) -> Iterator[Line]:
         """What changed; whether it is expected that the service goes."""
@@ -109,6 +120,9 @@ class ServicePresence:
         elif self._told_away and self._away_since is not None:
             yield self._line(f"the service answers again after {render_clock(now - self._away_since)}", sight)
         self.was_seen, self._away_since, self._told_away = True, None, False
+        if not self._told_clock and (words := _compare_clocks(sight)):
+            self._told_clock = True
+            yield self._line(words, sight)
 
     def _away(self, sight: ServiceSight, now: float, *, is_expected: bool) -> Iterator[Line]:
         if self._away_since is None:

@@ -82,6 +82,8 @@ class ServiceSight:
     """What the trouble is."""
     at: datetime | None = None
     """The time there: durations are counted by the clock that the beginnings were noted by."""
+    here: datetime | None = None
+    """The time here, at the same moment."""
     cluster: Cluster | None = None
     why: Why | None = None
 

@@ -15,6 +15,8 @@ from muster.frozen import dataclass
 BASE_PATH: Final = "/api/assisted-install"
 HOST_TOKEN: Final = "X-Muster-Host-Token"  # noqa: S105 - the name of a header
 """In the answer to a registration: a token that is good for that host alone."""
+_NO_CHECK_TIME: Final = ssl.VerifyFlags(0x200000)
+"""X509_V_FLAG_NO_CHECK_TIME of OpenSSL, which the library has no name for."""
 
 
 class Caller(StrEnum):
@@ -42,10 +44,13 @@ class Target:
         return f"{self.url.rstrip('/')}{BASE_PATH}/v2"
 
 
-def make_context(authority: Path | None) -> ssl.SSLContext:
-    """How the certificate of a service is judged."""
+def make_context(authority: Path | None, *, at_any_time: bool = False) -> ssl.SSLContext:
+    """How the certificate of a service is judged; somebody whose clock is wrong cannot judge its dates."""
     try:
-        return ssl.create_default_context(cafile=authority)
+        context = ssl.create_default_context(cafile=authority)
     except OSError as error:
         assert authority is not None
         raise cannot("use", authority, error) from error
+    if at_any_time:
+        context.verify_flags |= _NO_CHECK_TIME
+    return context

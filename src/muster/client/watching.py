@@ -11,8 +11,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncIterator, Callable
-from datetime import datetime
-from email.utils import parsedate_to_datetime
+from datetime import UTC, datetime
 from typing import Final
 
 import aiohttp
@@ -22,6 +21,7 @@ from muster.client.calls import Calls, Refused, Unreachable
 from muster.client.kubernetes import Kubernetes
 from muster.client.snapshot import KubernetesSight, ServiceSight, Snapshot, Trouble, Why
 from muster.client.target import Target
+from muster.client.timekeeping import parse_date
 from muster.client.words import find_trouble, words_of
 from muster.errors import UserError
 from muster.frozen import dataclass
@@ -85,12 +85,13 @@ class Watcher:
             self._id = self._wanted if self._wanted in ids else ids[0]
         path = f"/clusters/{self._id}"
         answer = await self._calls.call("GET", path, patience_s=_PATIENCE_S)
+        date, here = answer.headers.get("Date", ""), datetime.now(UTC)
         why = await self._calls.read("GET", f"{path}/why", Why, patience_s=_PATIENCE_S)
         try:
             cluster = msgspec.json.decode(answer.body, type=Cluster)
         except msgspec.DecodeError as error:
             return ServiceSight(Trouble.STRANGE, f"the answer cannot be read: {error}")
-        return ServiceSight(at=_date(answer.headers.get("Date", "")), cluster=cluster, why=why)
+        return ServiceSight(at=parse_date(date), here=here, cluster=cluster, why=why)
 
     async def listen(self, retry_s: float) -> None:
         """Follow the stream of the service, again and again: it says when to look."""
@@ -116,13 +117,6 @@ class Watcher:
             async with asyncio.timeout(pace.settled_s if answers and self._is_streaming else pace.retry_s):
                 await self._news.wait()
         self._news.clear()
-
-
-def _date(text: str) -> datetime | None:
-    try:
-        return parsedate_to_datetime(text)
-    except ValueError:
-        return None
 
 
 @contextlib.asynccontextmanager

@@ -40,9 +40,9 @@ driftfile /run/chrony.drift
 class Clock:
     """A host whose chronyd has a /run of its own, so that this machine's is left alone."""
 
-    def __init__(self, host: Host, folder: Path) -> None:
+    def __init__(self, host: Host, folder: Path, more: str = "") -> None:
         config = folder / "client.conf"
-        config.write_text(CONFIG)
+        config.write_text(CONFIG + more)
         argv = ["ip", "netns", "exec", host.namespace, "unshare", "-m", "sh", "-c", DAEMON, str(config)]
         self.pid = start(argv, log=folder / "client.log")
         self.inside = ["nsenter", "-t", str(self.pid), "-m", "-n", f"--wd={ROOT}"]

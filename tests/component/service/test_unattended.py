@@ -6,10 +6,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from muster.client.calls import open_calls
+from muster.client.host import HostCalls
+from muster.client.target import Target
+from muster.clock import Change
 from muster.lab.sim.machines import Machine
 from muster.model.host import Host, RootDeviceHints
 from muster.model.meeting import PLATFORM, Meeting
@@ -56,8 +61,8 @@ def _wish(number: int, host: Machine, hints: RootDeviceHints | None) -> Wish:
 
 
 @asynccontextmanager
-async def unattended(site: Whole, wanted: Course) -> AsyncIterator[None]:
-    task = asyncio.ensure_future(Unattended(site.running.service, wanted).run())
+async def unattended(site: Whole, wanted: Course, clock: Change | None = None) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(Unattended(site.running.service, wanted, clock).run())
     try:
         yield
     finally:
@@ -121,6 +126,29 @@ def test_a_hint_that_no_disk_matches_stops_and_is_told(tmp_path: Path) -> None:
                     assert {each["severity"] for each in told} == {"error"}
                     assert "rootDeviceHints" in told[0]["message"]
                     assert (await site.cluster(MEETING.cluster_id))["status"] == "ready"
+
+    play(scene)
+
+
+def test_clocks_that_were_set_are_in_the_log(tmp_path: Path) -> None:
+    change = Change(datetime(1970, 1, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC), "because")
+
+    async def scene() -> None:
+        async with open_service(tmp_path) as site, unattended(site, course(site, machines(1)), change):
+            await made(site)
+            authority = tmp_path / "authority.pem"
+            authority.write_text(site.running.identity.authority_pem)
+            token = site.agent_token(MEETING.infra_env_id)
+            async with open_calls(Target(site.url, token=token, authority=authority)) as calls:
+                host = HostCalls(calls, MEETING.infra_env_id, "33333333-3333-4333-8333-333333333333")
+                await host.register("1")
+                await host.clock_set("b", change)
+            told = {each["name"]: each for each in await events(site)}
+            for name in ("rendezvous_clock_set", "host_clock_set"):
+                assert "was 1970-01-01 00:00:00 UTC" in told[name]["message"]
+                assert told[name]["severity"] == "warning"
+            assert told["host_clock_set"]["message"].startswith("Host b: its clock was")
+            assert told["host_clock_set"]["host_id"] == host.host_id
 
     play(scene)
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from muster.client.presence import Goal
 from muster.client.snapshot import KubernetesSight, ServiceSight, Snapshot, Trouble
 from muster.client.story import REFUSED_S, REMIND_S, STEADY_S, End, Outcome, Story
 from muster.errors import ExitStatus
-from tests.unit.client.sights import REFUSED, STRANGER, aim, api, host, reason, seen
+from tests.unit.client.sights import NOON, REFUSED, STRANGER, aim, api, host, reason, seen
 
 
 def texts(story: Story, snapshot: Snapshot, now: float) -> list[str]:
@@ -126,6 +128,22 @@ def test_a_moment_without_the_service_is_not_told() -> None:
     story.go_on(rebooting("Installing"), 1)
     assert texts(story, Snapshot(REFUSED), 2) == []
     assert texts(story, rebooting("Installing"), 3) == []
+
+
+def test_clocks_that_differ_are_told_once() -> None:
+    def at(here: datetime) -> Snapshot:
+        shown = seen("insufficient").service
+        assert shown is not None
+        return Snapshot(replace(shown, here=here))
+
+    story = Story(aim(), 0)
+    assert not [
+        each for each in texts(story, at(NOON + timedelta(minutes=10, seconds=30)), 1) if "clock" in each
+    ]
+    (line,) = texts(story, at(NOON - timedelta(days=3)), 2)
+    assert "the service says 2026-03-01 12:10:00 UTC" in line
+    assert "this machine 2026-02-26 12:00:00 UTC" in line
+    assert texts(story, at(NOON - timedelta(days=3)), 3) == []
 
 
 # Steps

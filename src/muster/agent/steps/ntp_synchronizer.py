@@ -13,6 +13,7 @@ import msgspec
 
 from muster.agent.steps.outcome import Outcome, read
 from muster.frozen import dataclass
+from muster.links import parse_addresses
 from muster.machine import Machine
 from muster.model.wire.enums import SourceState
 from muster.model.wire.reports import NtpSource, NtpSynchronizationResponse
@@ -32,7 +33,6 @@ _DEADLINE_S: Final = 5.0
 _TRIES: Final = 8
 """A server that was just added needs some seconds for its first packets."""
 _SOURCE_COLUMNS: Final = 3
-_TRACKING_COLUMNS: Final = 14
 
 
 class ChronySilent(Exception):
@@ -47,20 +47,6 @@ class Source:
     state: SourceState
 
 
-@dataclass(frozen=True)
-class Tracking:
-    """How far the clock is off, as `chronyc -c tracking` has it."""
-
-    server: str
-    """Empty as long as there is none."""
-    stratum: int
-    offset_s: float
-    """Positive if the clock is ahead of the time that its servers tell."""
-    root_distance_s: float
-    """At most so much the servers themselves may be off."""
-    is_synced: bool
-
-
 def parse_servers(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Servers that are separated by commas, each once: those that make sense, and what does not."""
     words = dict.fromkeys(word for each in text.split(",") if (word := each.strip()))
@@ -72,21 +58,6 @@ def parse_sources(text: str) -> tuple[Source, ...]:
     """Servers, peers and clocks of the host's own, in chrony's order."""
     rows = (row for row in csv.reader(text.splitlines()) if len(row) >= _SOURCE_COLUMNS)
     return tuple(Source(row[2], _STATES.get(row[1], "error")) for row in rows)
-
-
-def parse_tracking(text: str) -> Tracking | None:
-    """The clock; None if that is nothing that chrony says."""
-    row = next(csv.reader(text.splitlines()), [])
-    try:
-        delay_s, dispersion_s = float(row[10]), float(row[11])
-        # chrony tells what it still has to add to the clock.
-        offset_s, stratum = -float(row[4]), int(row[2])
-    except (ValueError, IndexError):
-        return None
-    if len(row) < _TRACKING_COLUMNS:
-        return None
-    is_synced = row[13] != "Not synchronised"
-    return Tracking(row[1] if is_synced else "", stratum, offset_s, delay_s / 2 + dispersion_s, is_synced)
 
 
 def name_sources(named: Sequence[Source], numeric: Sequence[Source]) -> tuple[Source, ...]:
@@ -105,6 +76,10 @@ async def run(machine: Machine, args: Sequence[str]) -> Outcome:
     try:
         sources, known = await _look(machine)
         missing = [server for server in wanted if server not in known]
+        if missing:  # The service may name itself; the host that it runs on does not follow itself.
+            said = await machine.ask(["ip", "-j", "address"], deadline_s=_DEADLINE_S)
+            own = {str(address) for address in parse_addresses(said.out)}
+            missing = [server for server in missing if server not in own]
         troubles += [trouble for server in missing if (trouble := await _add(machine, server))]
         if missing or (sources and not _is_synced(sources)):
             # A host that has the time a moment later need not be asked again for it.

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from muster.chrony import REST, render_servers
 from muster.image.credentials import Credentials
 from muster.model.ignition import PUBLIC, Config, File
 from muster.model.plan import Plan
-
-REST: Final = "driftfile /var/lib/chrony/drift\nmakestep 1.0 3\nrtcsync\nlogdir /var/log/chrony\n"
 
 
 def clock(plan: Plan, _credentials: Credentials) -> Config:
@@ -24,4 +21,4 @@ def clock_files(servers: tuple[str, ...]) -> tuple[File, ...]:
 
 def render_chrony(servers: tuple[str, ...]) -> str:
     """chrony.conf with these servers and no others."""
-    return "".join(f"server {server} iburst\n" for server in servers) + REST
+    return render_servers(servers) + REST

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Final
 
+from muster.chrony import REST, render_servers
 from muster.config.kinds import IMAGE_BASED_EXTRA_DIR
 from muster.config.manifests import render_yaml
 from muster.frozen import dataclass
-from muster.image.ignition.clock import REST
 from muster.image.kubeconfig import render_kubeconfig
 from muster.image.pki import Pki, build_pki
 from muster.image.secrets import KeyName, SiteSecrets
@@ -125,7 +125,7 @@ def _proxy(plan: ConfigurationPlan) -> dict[str, Plain]:
 def _chrony(plan: ConfigurationPlan) -> str:
     if not plan.ntp_sources:
         return ""
-    return _POOL + REST + "".join(f"server {source} iburst\n" for source in plan.ntp_sources)
+    return _POOL + REST + render_servers(plan.ntp_sources)
 
 
 def _mirror_set(plan: ConfigurationPlan) -> dict[str, Plain]:

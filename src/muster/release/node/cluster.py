@@ -54,6 +54,10 @@ class Cluster:
     manifests: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """The user's own, by file name; they are applied after everything else."""
     dns_domain: str = "cluster.local"
+    machines: tuple[Network, ...] = ()
+    """The networks that its hosts are in."""
+    time_servers: tuple[str, ...] = ()
+    """Those of the site; without any the hosts agree among themselves."""
 
     @property
     def domain(self) -> str:

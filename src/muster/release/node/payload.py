@@ -9,6 +9,7 @@ from muster.release.model import Release
 from muster.release.node.authorities import ClusterAuthorities
 from muster.release.node.certificates import KUBELET_AUTHORITY, node_certificates
 from muster.release.node.check import check_cluster
+from muster.release.node.clock import clock
 from muster.release.node.cluster import Cluster, Member
 from muster.release.node.network import network
 from muster.release.node.programs import programs
@@ -24,6 +25,7 @@ def node_payload(release: Release, cluster: Cluster, host: Member, certificates:
     return join(
         (
             Config(certificates),
+            clock(cluster, host),
             network(cluster, host),
             runtime(release, cluster),
             programs(release, cluster, host, tuning),

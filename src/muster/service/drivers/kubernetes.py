@@ -110,6 +110,8 @@ class KubernetesDriver:
             trust_bundle=terms.trust_bundle,
             pull_secret=_secret(order.pull_secret),
             tuning=terms.tuning,
+            time_servers=_time_servers(order),
+            machines=tuple(ip_network(each.cidr or "") for each in state.machine_networks),
             manifests=(*terms.manifests, *_manifests(order)),
         )
 
@@ -124,6 +126,11 @@ def _credentials(order: ClusterOrder, secrets: SiteSecrets, pki: Pki) -> dict[st
         "kubeadmin-password": secrets.kubeadmin_password.encode(),
         "kubeconfig-noingress": kubeconfig.encode(),
     }
+
+
+def _time_servers(order: ClusterOrder) -> tuple[str, ...]:
+    text = order.cluster.ntp_sources or order.cluster.additional_ntp_source
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
 
 
 def _manifests(order: ClusterOrder) -> tuple[tuple[str, str], ...]:

@@ -23,11 +23,12 @@ from muster.config.resolve import resolve_site
 from muster.errors import MediaError
 from muster.frozen import dataclass
 from muster.image.secrets import KeyName
-from muster.model.meeting import ENVIRONMENT, Meeting, parse_meeting
+from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, Meeting, parse_meeting
 from muster.model.plan import Plan
 from muster.model.site import Environment, Site
 from muster.release.node.authorities import SiteAuthorities
 from muster.service.edge.given import Given
+from muster.service.rendezvous.clock import Window, find_window
 
 _ASSISTED: Final = "etc/assisted"
 _TLS: Final = "opt/agent/tls"
@@ -55,6 +56,12 @@ def load_meeting(root: Path) -> Meeting:
     if found is None:
         raise _unusable(path, "it does not say where the hosts meet")
     return found
+
+
+def load_window(root: Path) -> Window:
+    """When the medium is of use, which a clock is judged by before anything else is done."""
+    certificate = _certificate(root / _ASSISTED / "tls/service.crt")
+    return find_window(_text(root / AGENT_TOKEN.lstrip("/")), certificate)
 
 
 def load_medium(root: Path) -> Medium:
@@ -136,15 +143,18 @@ def _load_authorities(folder: Path) -> SiteAuthorities:
     key = parse_key(_text(folder / f"{name}.key"))
     if key is None:
         raise _unusable(folder / f"{name}.key", "it is not a private key")
-    try:
-        certificate = x509.load_pem_x509_certificate(_text(folder / f"{name}.crt").encode())
-    except ValueError as error:
-        raise _unusable(folder / f"{name}.crt", "it is not a certificate") from error
     return SiteAuthorities(
-        serving=Authority(certificate, key),
+        serving=Authority(_certificate(folder / f"{name}.crt"), key),
         api_bundle="".join(_text(folder / f"{each}.crt") for each in _AUTHORITIES),
         admin=_text(folder / f"{KeyName.ADMIN_SIGNER}.crt"),
     )
+
+
+def _certificate(path: Path) -> x509.Certificate:
+    try:
+        return x509.load_pem_x509_certificate(_text(path).encode())
+    except ValueError as error:
+        raise _unusable(path, "it is not a certificate") from error
 
 
 def _text(path: Path) -> str:

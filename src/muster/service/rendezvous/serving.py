@@ -10,7 +10,11 @@ from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
+from muster.clock import Change
 from muster.errors import UserError
+from muster.model.plan import Plan
 from muster.release.model import Release
 from muster.service.drivers.kubernetes import SiteTerms
 from muster.service.hosting import Running, Settings, Sockets
@@ -28,13 +32,28 @@ _INSTALLED: Final = frozenset({"installed", "adding-hosts"})
 def course_of(medium: Medium) -> Course:
     """What the site of a medium asks for."""
     site, plan = medium.site, medium.plan
+    infra_env = infra_env_params(plan, medium.meeting.cluster_id)
+    if listeners_of(plan):
+        infra_env = replace(infra_env, additional_ntp_sources=str(medium.meeting.ip))
     return Course(
         meeting=medium.meeting,
         cluster=cluster_params(site, plan),
-        infra_env=infra_env_params(plan, medium.meeting.cluster_id),
+        infra_env=infra_env,
         wishes=wishes_of(site, plan),
-        expected=plan.masters + plan.arbiters + plan.workers,
+        expected=_size(plan),
     )
+
+
+def listeners_of(plan: Plan) -> tuple[str, ...]:
+    """The networks that the rendezvous host tells the time to, because the site has no time servers."""
+    if plan.ntp_sources or _size(plan) == 1:
+        return ()
+    return tuple(map(str, plan.networks.machine))
+
+
+def _size(plan: Plan) -> int:
+    """How many hosts it has."""
+    return plan.masters + plan.arbiters + plan.workers
 
 
 def terms_of(medium: Medium, tuning: str) -> SiteTerms:
@@ -51,14 +70,17 @@ def terms_of(medium: Medium, tuning: str) -> SiteTerms:
 
 @contextlib.asynccontextmanager
 async def serve_live(
-    medium: Medium, data: Path, listening: socket.socket, tuning: str
+    medium: Medium, data: Path, listening: socket.socket, tuning: str, clock: Change | None = None
 ) -> AsyncIterator[Running]:
-    """Serve a site whose hosts booted its medium, and install it; until the body ends."""
+    """Serve a site whose hosts booted its medium, and install it; until the body ends.
+
+    ``clock``: that the clock of this host was set just now, for the log.
+    """
     kept, release = keep(data, medium), SiteRelease(medium.plan)
     disabled = frozenset() if medium.plan.ntp_sources else _NO_TIME_SERVERS
     settings = _settings(kept, data, terms_of(medium, tuning), disabled)
     running = Running(settings, Sockets(listening), release.find)
-    unattended = Unattended(running.service, course_of(medium))
+    unattended = Unattended(running.service, course_of(medium), clock)
     async with running.serve(), _beside(release.fetch()), _beside(unattended.run()):
         yield running
 

@@ -12,6 +12,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Final
 
+from muster.clock import Change
 from muster.errors import MusterError
 from muster.frozen import dataclass
 from muster.model.meeting import PLATFORM, Meeting
@@ -64,14 +65,16 @@ class _Memory:
 class Unattended:
     """Asks the service for what is next, after everything that happened."""
 
-    def __init__(self, service: Service, course: Course) -> None:
-        self._service, self._course = service, course
+    def __init__(self, service: Service, course: Course, clock: Change | None = None) -> None:
+        self._service, self._course, self._clock = service, course, clock
         self._memory = _Memory()
         self._attempts = 0
 
     async def run(self) -> None:
         """Go on until cancelled."""
         await self._create()
+        if (change := self._clock) is not None:
+            await self._service.change(lambda: self._realm, lambda draft: _tell_clock(draft, change))
         await self._look()
         async for _ in self._service.news.follow():
             try:
@@ -143,6 +146,11 @@ class Unattended:
             self._memory.refused[host.id] = why
             if why != before:
                 await self._service.change(lambda: self._realm, lambda draft: _tell(draft, host.id, why))
+
+
+def _tell_clock(draft: Draft, change: Change) -> None:
+    what = f"The clock of the rendezvous host {change.words}"
+    draft.tell(draft.cluster, "rendezvous_clock_set", what, severity="warning")
 
 
 def _tell(draft: Draft, host_id: str, why: str) -> None:

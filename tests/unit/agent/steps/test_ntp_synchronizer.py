@@ -9,22 +9,14 @@ import pytest
 
 from muster.agent.steps.ntp_synchronizer import (
     Source,
-    Tracking,
     name_sources,
     parse_servers,
     parse_sources,
-    parse_tracking,
     run,
 )
 from muster.agent.steps.outcome import BadArguments, Outcome
 from muster.run import Said
 from tests.unit.agent.steps.recorded import Recorded, finish, good
-
-TRACKING = (
-    "7F000001,10.9.0.2,9,1794882196.290507412,0.499996573,0.000000063,0.000000063,0.033,0.000,6.804,"
-    "0.000010000,0.000024774,2.0,Normal\n"
-)
-UNSYNCED = "00000000,,0,0.000000000,0.000000000,0.0,0.0,0.0,0.0,0.0,1.0,1.0,0.0,Not synchronised\n"
 
 
 def line(state: str, name: str, mode: str = "^") -> str:
@@ -62,23 +54,6 @@ def test_servers_by_name_and_those_of_a_pool_by_address() -> None:
     assert name_sources(named[:1], numeric) == tuple(numeric)
 
 
-def test_tracking() -> None:
-    found = parse_tracking(TRACKING)
-    assert found is not None
-    assert found == Tracking("10.9.0.2", 9, -0.499996573, found.root_distance_s, True)
-    assert found.root_distance_s == pytest.approx(0.000029774)
-    unsynced = parse_tracking(UNSYNCED)
-    assert unsynced is not None
-    assert (unsynced.is_synced, unsynced.server) == (False, "")
-
-
-@pytest.mark.parametrize(
-    "text", ["", "506 Cannot talk to daemon\n", TRACKING[:60], "a,b,c,d,e,f,g,h,i,j,k,l,m,n"]
-)
-def test_no_tracking(text: str) -> None:
-    assert parse_tracking(text) is None
-
-
 def test_a_host_that_has_what_is_wanted_is_only_looked_at() -> None:
     machine = Recorded(
         {
@@ -102,8 +77,17 @@ def test_what_is_missing_is_added_and_waited_for() -> None:
         }
     )
     assert rows(ask(machine, "a,b")) == [("a", "synced"), ("b", "combined")]
-    added = [each for each in machine.asked if "add" in each]
+    added = [each for each in machine.asked if "add server" in each]
     assert added == ["chronyc add server b iburst"]
+
+
+def test_a_host_does_not_follow_itself() -> None:
+    own = '[{"addr_info": [{"local": "192.0.2.10"}]}]'
+    machine = Recorded(
+        {"chronyc -N -c sources": good(), "chronyc -n -c sources": good(), "ip -j address": good(own)}
+    )
+    assert rows(ask(machine, "192.0.2.10")) == []
+    assert not [each for each in machine.asked if "add server" in each or "waitsync" in each]
 
 
 def test_a_server_that_cannot_be_added_is_told() -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from muster.certificates.keys import render_key
 from muster.config.document.folder import Directory
@@ -55,7 +56,10 @@ def test_the_site_comes_back_from_its_medium(name: str, tmp_path: Path) -> None:
     course = course_of(medium)
 
     assert course.cluster == cluster_params(site, plan)
-    assert course.infra_env == infra_env_params(plan, secrets.cluster_id)
+    own = course.infra_env.additional_ntp_sources if not plan.ntp_sources else None
+    assert own in (None, str(medium.meeting.ip))  # A site without time servers follows the rendezvous host.
+    wanted_env = infra_env_params(plan, secrets.cluster_id)
+    assert course.infra_env == (replace(wanted_env, additional_ntp_sources=own) if own else wanted_env)
     said = {(wish.hostname, wish.macs, wish.role, wish.hints) for wish in course.wishes}
     wanted = wishes_of(site, plan)
     assert {(hostname, macs, hints) for hostname, macs, _, hints in said} == {
