@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from muster.errors import ExternalError
@@ -16,6 +17,7 @@ class HandClock:
     def __init__(self, now: datetime, trouble: str = "", *, stuck: bool = False) -> None:
         self._now, self._trouble, self._stuck = now, trouble, stuck
         self.sets: list[datetime] = []
+        self.when_set: Callable[[], None] = lambda: None
 
     def now(self) -> datetime:
         return self._now
@@ -28,4 +30,5 @@ class HandClock:
             raise ExternalError("the clock cannot be set: operation not permitted", hint="be root")
         self._now = moment
         self.sets.append(moment)
+        self.when_set()
         return self._trouble

@@ -17,6 +17,7 @@ from muster.cli.loop import run_async
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from muster.cli.host_clock import HostClock
     from muster.client.calls import Calls
     from muster.model.wire.enums import HostStage
     from muster.node.joining import Join
@@ -46,9 +47,9 @@ async def _run() -> None:
     facts = load_join(machine.root)
     target = Target(facts.url, token=facts.token, authority=machine.root / AUTHORITY)
     clock = SystemClock()
-    timekeeper = HostClock(machine, clock, facts.url, clock_board(clock)).timekeeper()
-    async with open_calls(target, timekeeper) as calls:
-        await follow(facts, machine, _Service(facts, calls), asyncio.sleep)
+    own = HostClock(machine, clock, facts.url, clock_board(clock))
+    async with open_calls(target, own.timekeeper()) as calls:
+        await follow(facts, machine, _Service(facts, calls, own), asyncio.sleep)
     forget(Path("/"))
     log.say("this host is a node of its cluster, and the service knows it")
 
@@ -56,15 +57,16 @@ async def _run() -> None:
 class _Service:
     """Tells the service, however often that takes; what it refuses for good is not told again."""
 
-    def __init__(self, facts: Join, calls: Calls) -> None:
+    def __init__(self, facts: Join, calls: Calls, clock: HostClock) -> None:
         from muster.client.host import HostCalls
 
-        self._facts, self._calls = facts, calls
+        self._facts, self._calls, self._clock = facts, calls, clock
         self._host = HostCalls(calls, facts.infra_env_id, facts.host_id)
 
     async def stage(self, stage: HostStage) -> None:
         log.say("stage: %s", stage)
         await self._tell(lambda: self._host.progress(stage))
+        await self._tell(lambda: self._clock.report(self._host))
 
     async def available(self, operator: str) -> None:
         body = {"name": operator, "status": "available", "status_info": "all of it is set up"}

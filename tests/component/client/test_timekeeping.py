@@ -21,15 +21,16 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from muster.certificates.issue import SERVER, Authority, Term, Wish, common_name, issue, render_certificate
 from muster.client.calls import Refused, Unreachable, open_calls
 from muster.client.target import Target
 from muster.client.timekeeping import Timekeeper
 from muster.clock import Change
 from muster.image.pki import build_service_authority
-from muster.image.secrets import make_secrets
+from muster.image.secrets import KeyName, make_secrets
 from muster.serving.listen import open_socket, parse_endpoint
 from tests.clocks import EPOCH, HandClock
-from tests.component.client.scene import make_papers
+from tests.component.client.scene import Papers, make_papers
 
 TODAY = datetime.now(UTC)
 CENTURY = timedelta(days=36500)
@@ -42,6 +43,8 @@ class Service:
 
     url: str
     authority: Path
+    papers: Papers
+    context: ssl.SSLContext
     date: datetime = TODAY
     status: int = 200
     heard: list[str] = field(default_factory=list)
@@ -49,6 +52,23 @@ class Service:
     @property
     def target(self) -> Target:
         return Target(self.url, token="t", authority=self.authority)
+
+    @property
+    def certificate(self) -> str:
+        return self.papers.certificate.read_text()
+
+    @property
+    def signer(self) -> Authority:
+        return build_service_authority(self.papers.secrets)
+
+    def wish(self) -> Wish:
+        key = self.papers.secrets.private[KeyName.SERVICE]
+        return Wish(common_name("service"), key, (SERVER,), ("127.0.0.1",))
+
+    def show(self, certificate: str) -> None:
+        """Show another certificate to those who come from now on."""
+        self.papers.certificate.write_text(certificate)
+        self.context.load_cert_chain(self.papers.certificate, self.papers.key)
 
     async def answer(self, request: web.Request) -> web.Response:
         self.heard.append(f"{request.method} {request.headers.get('X-Secret-Key', '')}".strip())
@@ -64,7 +84,7 @@ async def serving(folder: Path, created: datetime) -> AsyncIterator[Service]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(papers.certificate, papers.key)
     with open_socket(parse_endpoint("127.0.0.1:0")) as listening:
-        service = Service(f"https://127.0.0.1:{listening.getsockname()[1]}", authority)
+        service = Service(f"https://127.0.0.1:{listening.getsockname()[1]}", authority, papers, context)
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", service.answer)
         runner = web.AppRunner(app)
@@ -147,6 +167,24 @@ def test_dates_of_a_certificate_do_not_keep_the_clock_from_being_set(
             assert len(host.clock.sets) == 1
             assert abs(host.clock.sets[0] - service.date) <= timedelta(seconds=2)
             assert "GET t" not in service.heard
+
+    play(scene)
+
+
+def test_what_was_refused_because_of_the_clock_is_asked_again(tmp_path: Path) -> None:
+    """What setting the clock of this machine would do, another certificate does instead."""
+
+    async def scene() -> None:
+        async with serving(tmp_path, TODAY - timedelta(days=1)) as service:
+            good, wish = service.certificate, service.wish()
+            term = Term("later", TODAY + timedelta(days=99), timedelta(days=1))
+            service.show(render_certificate(issue(service.signer, wish, term)))
+            host = Host(EPOCH)
+            host.clock.when_set = lambda: service.show(good)
+            async with open_calls(service.target, host.keeper()) as calls:
+                await calls.call("GET", "/clusters")
+            assert len(host.clock.sets) == 1
+            assert service.heard[-1] == "GET t"
 
     play(scene)
 
