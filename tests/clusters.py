@@ -94,25 +94,40 @@ SINGLE = replace(cluster({"node1": Role.MASTER}), tuning="emulated")
 THREE = replace(
     cluster(dict.fromkeys(_MASTERS, Role.MASTER)),
     api_vips=(ip_address("192.0.2.5"),),
+    ingress_vips=(ip_address("192.0.2.6"),),
+    holds_vips=True,
     registries=MIRRORED,
     trust_bundle="-----BEGIN CERTIFICATE-----\n(of the registry)\n-----END CERTIFICATE-----\n",
     pull_secret=PULL_SECRET,
     add_ons=("storage", "backup"),
 )
 WITH_WORKER = replace(
-    cluster({**dict.fromkeys(_MASTERS, Role.MASTER), "worker-0": Role.WORKER}),
+    cluster({**dict.fromkeys(_MASTERS, Role.MASTER), "worker-0": Role.WORKER, "worker-1": Role.WORKER}),
     api_vips=(ip_address("192.0.2.5"),),
+    ingress_vips=(ip_address("192.0.2.6"),),
+    holds_vips=True,
 )
 ARBITER = replace(
-    cluster({"master-0": Role.MASTER, "master-1": Role.MASTER, "arbiter-0": Role.ARBITER}), tuning="emulated"
+    cluster({"master-0": Role.MASTER, "master-1": Role.MASTER, "arbiter-0": Role.ARBITER}),
+    tuning="emulated",
+    api_vips=(ip_address("192.0.2.5"),),
+    ingress_vips=(ip_address("192.0.2.6"),),
+    holds_vips=True,
 )
+BALANCED = cluster({"master-0": Role.MASTER, "master-1": Role.MASTER, "arbiter-0": Role.ARBITER})
 IPV6 = cluster({"node1": Role.MASTER, "worker-0": Role.WORKER}, (6,))
-DUAL = cluster(dict.fromkeys(_MASTERS, Role.MASTER), (4, 6))
+DUAL = replace(
+    cluster(dict.fromkeys(_MASTERS, Role.MASTER), (4, 6)),
+    api_vips=(ip_address("192.0.2.5"), ip_address("2001:db8::5")),
+    ingress_vips=(ip_address("192.0.2.6"), ip_address("2001:db8::6")),
+    holds_vips=True,
+)
 CLUSTERS = {
     "single-node": SINGLE,
     "three-control-planes": THREE,
     "with-worker": WITH_WORKER,
     "arbiter": ARBITER,
+    "balanced": BALANCED,
     "ipv6": IPV6,
     "dual-stack": DUAL,
 }

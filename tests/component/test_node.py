@@ -175,15 +175,39 @@ def test_a_network_without_other_hosts_has_nothing_to_watch(host: Path) -> None:
     assert not [line for line in asked(host, "ip") if "monitor" in line]
 
 
+def test_keepalived_waits_for_the_card_that_has_this_host_s_address(host: Path) -> None:
+    (host / "run/muster-vips").mkdir(parents=True)
+    stand_in(host, "ip", "")
+    done = start(host, "vips")
+    assert (done.returncode, done.stdout) == (1, "no card of this host has its address 192.0.2.10\n")
+    stand_in(host, "ip", "echo '4: bond0.7    inet 192.0.2.10/24 scope global bond0.7'")
+    assert start(host, "vips").returncode == 0
+    conf = (host / "run/muster-vips/keepalived.conf").read_text()
+    assert "    interface bond0.7\n" in conf
+    assert "interface of-" not in conf
+
+
+@pytest.mark.parametrize(
+    ("codes", "listens"),
+    [((0,), True), ((35,), True), ((7, 0), True), ((7, 52), True), ((7, 28), False), ((2, 127), False)],
+)
+def test_whoever_answers_takes_requests(codes: tuple[int, ...], listens: bool, host: Path) -> None:
+    answers = " ".join(f"{number}) exit {code} ;;" for number, code in enumerate(codes))
+    stand_in(host, "curl", f"{COUNT}case $count in {answers} esac")
+    assert (start(host, "ingress-listens", "[2001:db8::10]", "1").returncode == 0) is listens
+    asked_for = [line.split()[-1] for line in asked(host, "curl")]
+    assert asked_for == ["https://[2001:db8::10]:443/", "http://[2001:db8::10]:80/"][: len(codes)]
+
+
 def test_setting_up_waits_for_hosts_and_gives_its_login_away(host: Path) -> None:
     stand_in(host, "sleep", "")
-    nodes = "printf 'node/master-%s\\n' 0 1 2; [ $count -ge 1 ] && echo node/worker-0"
+    nodes = "printf 'node/master-%s\\n' 0 1 2; echo node/worker-1; [ $count -ge 1 ] && echo node/worker-0"
     stand_in(host, "kubectl", f'case "$*" in *"get nodes"*) {COUNT}{nodes} ;; esac\nexit 0')
     done = start(host, "cluster-setup")
     assert (done.returncode, done.stdout) == (0, "waiting for hosts that have not joined yet: worker-0\n")
     said = asked(host, "kubectl")
     assert said[0].startswith("kubectl apply --server-side")
-    assert said[-1] == "kubectl label --overwrite node worker-0 node-role.kubernetes.io/worker="
+    assert "kubectl label --overwrite node worker-0 node-role.kubernetes.io/worker=" in said[-2:]
     assert not (host / "etc/kubernetes/setup/kubeconfig").exists()
     assert (host / "var/lib/muster/cluster-setup.done").exists()
 
@@ -196,7 +220,9 @@ def test_setting_up_fails_without_having_been_done(host: Path) -> None:
     assert not (host / "var/lib/muster").exists()
 
 
-@pytest.mark.parametrize("script", ["cluster-setup", "node-network", "wait-for-api"])
+@pytest.mark.parametrize(
+    "script", ["cluster-setup", "ingress-listens", "node-network", "vips", "wait-for-api"]
+)
 def test_scripts_are_scripts(script: str, tmp_path: Path) -> None:
     path = tmp_path / script
     path.write_text(load_template(f"scripts/{script}.sh"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from muster.errors import UserError
@@ -29,7 +30,8 @@ class _Fault:
 
 def check_cluster(release: Release, cluster: Cluster) -> None:
     """A UserError that tells the first thing that does not hold."""
-    for fault in (*_member_faults(cluster), *_network_faults(cluster), *_release_faults(release, cluster)):
+    faults = (_member_faults(cluster), _network_faults(cluster), _vip_faults(cluster))
+    for fault in (*chain.from_iterable(faults), *_release_faults(release, cluster)):
         raise UserError(
             f"the cluster {cluster.name} cannot be made from release {release.version}: {fault.what}",
             hint=fault.hint,
@@ -85,6 +87,25 @@ def _network_faults(cluster: Cluster) -> Iterator[_Fault]:
                 f"there are {len(cluster.members)}",
                 "take a larger network for pods, or a longer hostPrefix",
             )
+
+
+def _vip_faults(cluster: Cluster) -> Iterator[_Fault]:
+    if not cluster.holds_vips:
+        return
+    families = {network.version for network in cluster.services}
+    for kind, vips in (("apiVIPs", cluster.api_vips), ("ingressVIPs", cluster.ingress_vips)):
+        versions = [vip.version for vip in vips]
+        if len({*versions}) != len(versions) or not families.issuperset(versions):
+            yield _Fault(
+                f"{kind} are {', '.join(map(str, vips))}, which is not one of each family of the cluster",
+                "list at most one address of each family that the networks of services have",
+            )
+    own = [address for member in cluster.members for address in member.addresses]
+    for address in _twice(str(each) for each in (*cluster.api_vips, *cluster.ingress_vips, *{*own})):
+        yield _Fault(
+            f"the virtual address {address} is used twice",
+            "take an address for it that no host has, and another one for the API than for ingress",
+        )
 
 
 def _release_faults(release: Release, cluster: Cluster) -> Iterator[_Fault]:

@@ -43,6 +43,9 @@ class Cluster:
     pods: tuple[PodNetwork, ...]
     services: tuple[Network, ...]
     api_vips: tuple[IP, ...] = ()
+    ingress_vips: tuple[IP, ...] = ()
+    holds_vips: bool = False
+    """Whether its own hosts hold the virtual addresses; else a load balancer of the user's has them."""
     registries: RegistriesConf = field(default_factory=RegistriesConf)
     trust_bundle: str = field(default="", repr=False)
     """Authorities of the registries, as PEM."""
@@ -81,6 +84,12 @@ class Cluster:
     @property
     def has_workers(self) -> bool:
         return any(member.role is Role.WORKER for member in self.members)
+
+    @property
+    def schedulable(self) -> tuple[Member, ...]:
+        """The hosts that run what users run: the workers, or the control plane where there are none."""
+        workers = tuple(member for member in self.members if member.role is Role.WORKER)
+        return workers or self.control_plane
 
     @property
     def dns_addresses(self) -> tuple[IP, ...]:

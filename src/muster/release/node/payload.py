@@ -16,6 +16,7 @@ from muster.release.node.programs import programs
 from muster.release.node.runtime import runtime
 from muster.release.node.setup import setup
 from muster.release.node.tuning import load_tuning
+from muster.release.node.vips import vips
 
 
 def node_payload(release: Release, cluster: Cluster, host: Member, certificates: tuple[File, ...]) -> Config:
@@ -29,6 +30,7 @@ def node_payload(release: Release, cluster: Cluster, host: Member, certificates:
             network(cluster, host),
             runtime(release, cluster),
             programs(release, cluster, host, tuning),
+            vips(cluster, host, tuning.vips),
             setup(release, cluster, host, tuning, authority),
         )
     )

@@ -15,6 +15,7 @@ from muster.frozen import dataclass
 from muster.model.host import Role
 
 _BASIS: Final = "default"
+_VIPS: Final = "vips"
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,23 @@ class RoleTuning:
 
 
 @dataclass(frozen=True)
+class VipTuning:
+    """How quickly a virtual address follows what it stands for."""
+
+    advert_s: int
+    """How often its holder says that it is there; silence of thrice that time makes another host take it."""
+    check_s: int
+    """How often a host looks whether it is fit to hold it, and how long that may take."""
+    fall: int
+    """How often in a row that has to fail."""
+
+
+@dataclass(frozen=True)
 class Tuning:
     """One profile, and the roles, which all profiles share."""
 
     profile: str
+    vips: VipTuning
     programs: Mapping[str, Program]
     roles: Mapping[Role, RoleTuning]
 
@@ -72,11 +86,12 @@ def parse_tuning(text: str, profile: str) -> Tuning:
         )
     basis, own = profiles[_BASIS], profiles[profile]
     names = sorted({name for role in data["role"].values() for name in role["programs"]})
-    strange = sorted(own.keys() - {*names})
+    strange = sorted(own.keys() - {*names, _VIPS})
     if strange:
         raise ValueError(f"tuning.toml sets {', '.join(strange)}, which no role runs")
     return Tuning(
         profile,
+        VipTuning(**{**basis[_VIPS], **own.get(_VIPS, {})}),
         {name: Program(**_merge(basis.get(name, {}), own.get(name, {}))) for name in names},
         {
             Role(name): RoleTuning(**{**role, "programs": tuple(role["programs"])})

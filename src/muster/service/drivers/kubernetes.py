@@ -28,6 +28,7 @@ from muster.service.drivers.install_config import render_install_config
 from muster.service.drivers.members import find_members, host_name
 from muster.service.release_driver import ClusterOrder
 from muster.service.state import Host
+from muster.service.validations.facts import balances_itself
 
 FindRelease = Callable[[str, str], Release]
 """The release of a version for an architecture; UserError when there is none."""
@@ -106,6 +107,8 @@ class KubernetesDriver:
             ),
             services=tuple(ip_network(each.cidr or "") for each in state.service_networks),
             api_vips=tuple(ip_address(each.ip or "") for each in state.api_vips),
+            ingress_vips=tuple(ip_address(each.ip or "") for each in state.ingress_vips),
+            holds_vips=not (state.user_managed_networking or balances_itself(state)),
             registries=terms.registries,
             trust_bundle=terms.trust_bundle,
             pull_secret=_secret(order.pull_secret),

@@ -16,7 +16,18 @@ from muster.model.host import Role
 from muster.model.ignition import Config
 from muster.release.node.payload import plan_cluster
 from muster.release.node.programs import KUBE_NAMES
-from tests.clusters import ARBITER, CLUSTERS, DUAL, IPV6, RELEASE, SINGLE, THREE, WITH_WORKER, authorities
+from tests.clusters import (
+    ARBITER,
+    BALANCED,
+    CLUSTERS,
+    DUAL,
+    IPV6,
+    RELEASE,
+    SINGLE,
+    THREE,
+    WITH_WORKER,
+    authorities,
+)
 from tests.seeds import seeded
 
 OF_THE_SYSTEM = {
@@ -136,7 +147,8 @@ def test_all_members_of_etcd_are_named_everywhere() -> None:
         (SINGLE, Role.MASTER, "https://127.0.0.1:6443"),
         (WITH_WORKER, Role.WORKER, "https://192.0.2.5:6443"),
         (IPV6, Role.WORKER, "https://[2001:db8::10]:6443"),
-        (ARBITER, Role.ARBITER, "https://api-int.site.example.com:6443"),
+        (ARBITER, Role.ARBITER, "https://192.0.2.5:6443"),
+        (BALANCED, Role.ARBITER, "https://api-int.site.example.com:6443"),
     ],
 )
 def test_where_the_api_is(whole: object, role: Role, server: str) -> None:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from muster.errors import UserError
 from muster.image.pki import build_pki, site_authorities
@@ -15,6 +17,7 @@ from muster.model.wire.cluster import (
     ApiVip,
     ClusterNetwork,
     IngressVip,
+    LoadBalancer,
     MachineNetwork,
     Platform,
     ServiceNetwork,
@@ -69,6 +72,43 @@ def test_every_host_gets_a_config_of_its_own() -> None:
     assert "/etc/hostname" in paths
     assert any("kubelet" in path for path in paths)
     assert tree["passwd"]["users"][0]["sshAuthorizedKeys"] == [KEY]
+
+
+def units_of(files: Mapping[str, bytes], number: int) -> set[str]:
+    tree = json.loads(files[f"host/{host_id(number)}.ign"])
+    return {each["name"] for each in tree["systemd"]["units"]}
+
+
+@pytest.mark.parametrize(
+    ("more", "holds"),
+    [
+        ({}, True),
+        ({"user_managed_networking": True}, False),
+        ({"load_balancer": LoadBalancer(type="user-managed")}, False),
+        ({"load_balancer": LoadBalancer(type="cluster-managed")}, True),
+    ],
+)
+def test_hosts_hold_virtual_addresses_unless_users_do(more: dict[str, Any], holds: bool) -> None:
+    files = driver().prepare(order(**more))
+    assert ("muster-vips.service" in units_of(files, 1)) is holds
+
+
+def test_an_arbiter_has_a_vote_and_no_address() -> None:
+    asked = order()
+    third = replace(asked.hosts[2], role="auto-assign", suggested_role="arbiter")
+    files = driver().prepare(
+        ClusterOrder(
+            **{**vars(asked), "hosts": (*asked.hosts[:2], third), "cluster": cluster(control_plane_count=2)}
+        )
+    )
+    assert {"etcd.service", "kubelet.service"} < units_of(files, 3)
+    assert not {"kube-apiserver.service", "muster-vips.service"} & units_of(files, 3)
+    assert "muster-vips.service" in units_of(files, 1)
+    tree = json.loads(files[f"host/{host_id(1)}.ign"])
+    etcd = next(each["contents"] for each in tree["systemd"]["units"] if each["name"] == "etcd.service")
+    assert f"host-3=https://{address(3)}:2380" in etcd
+    body = yaml.safe_load(files["install-config.yaml"])
+    assert (body["arbiter"]["replicas"], body["controlPlane"]["replicas"]) == (1, 2)
 
 
 def test_the_kubeconfig_is_that_of_the_cluster_and_stays_the_same() -> None:

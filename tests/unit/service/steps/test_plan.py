@@ -17,6 +17,7 @@ from muster.service.realm import Draft, Realm
 from muster.service.steps.plan import has_news, next_steps
 from muster.service.steps.scene import BootArtifacts, Means, ReleaseImages, Scene
 from muster.service.steps.sent import Sent, note_reply
+from muster.service.steps.table import DAY1
 from tests.unit.service.hosts import (
     NOW,
     all_told,
@@ -371,3 +372,8 @@ def test_a_clock_that_is_set_back_keeps_no_host_waiting() -> None:
     assert {each.step_type for each in again.instructions or ()} == {
         each.step_type for each in first.instructions
     }
+
+
+@pytest.mark.parametrize("status", ["preparing-for-installation", "installing", "installing-in-progress"])
+def test_nobody_looks_for_virtual_addresses_while_hosts_may_hold_them_already(status: str) -> None:
+    assert not {"verify-vips", "free-network-addresses"} & {*DAY1[status]}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts that hold the addresses of a cluster: a network namespace each, with the keepalived of their unit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from muster.release.node.cluster import Cluster, Member
+from muster.release.node.tuning import VipTuning
+from muster.release.node.vips import vips
+from muster.run import Circumstances, run, start
+from tests.component.agent_steps.site import ROOT, Host, Site
+from tests.component.release.authority import Authority
+
+QUICK = VipTuning(advert_s=1, check_s=1, fall=1)
+PREFIX = {4: 24, 6: 64}
+PATIENCE_S = 60.0
+
+
+class Holder:
+    """A host with its part of a cluster, as a folder and a namespace."""
+
+    def __init__(self, cluster: Cluster, member: Member, site: Site, folder: Path) -> None:
+        self.root = folder / member.name
+        self.root.mkdir()
+        self._authority = Authority(self.root)
+        self.host: Host = site.add(*(f"{each}/{PREFIX[each.version]}" for each in member.addresses))
+        config = vips(cluster, member, QUICK)
+        for file in config.files:
+            self._put(file.path, file.data.decode(), file.mode)
+        self._put("/etc/kubernetes/network/addresses", "".join(f"{each}\n" for each in member.addresses))
+        self._put("/etc/kubernetes/pki/api-ca.crt", self._authority.pem)
+        self.unit = config.units[0].contents
+        self.log = self.root / "keepalived.log"
+        self._running: dict[str, int] = {}
+
+    def _put(self, path: str, text: str, mode: int = 0o644) -> None:
+        target = self.root / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for place in (" /etc/", '"/usr/local/'):
+            text = text.replace(place, f"{place[0]}{self.root}{place[1:]}")
+        target.write_text(text)
+        target.chmod(mode)
+
+    def _command(self, key: str) -> list[str]:
+        found = re.search(rf"^{key}=((?:.*\\\n)*.*)$", self.unit, re.MULTILINE)
+        assert found
+        text = found[1].replace("\\\n", " ").replace("=/run/", f"={self.root}/run/")
+        return shlex.split(text.replace("/usr/local/bin/", f"{self.root}/usr/local/bin/"))
+
+    def prepare(self) -> list[str]:
+        """Do what comes before keepalived, with a new folder in /run; the command that starts it."""
+        folder = self.root / "run/muster-vips"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        inside = ["ip", "netns", "exec", self.host.namespace]
+        here = Circumstances(env={**os.environ, "MUSTER_ROOT": str(self.root)})
+        run([*inside, *self._command("ExecStartPre")], circumstances=here)
+        return [*inside, *self._command("ExecStart")]
+
+    def hold(self) -> None:
+        start(self.prepare(), log=self.log)
+
+    def crash(self) -> None:
+        """keepalived ends without a word, and cannot put anything in order."""
+        for pid in run(["ip", "netns", "pids", self.host.namespace]).split():
+            if Path(f"/proc/{pid}/comm").read_text().startswith("keepalived"):
+                os.kill(int(pid), signal.SIGKILL)
+
+    def serve_api(self) -> None:
+        """An API that is ready."""
+        self._serve("api", "-m", "tests.component.vips.api", self._authority.certificate, self._authority.key)
+
+    def take_requests(self) -> None:
+        """Something that takes requests from outside."""
+        self._serve("ingress", "-m", "http.server", "--bind", "::", "80")
+
+    def _serve(self, name: str, *argv: str | Path) -> None:
+        whole = ["ip", "netns", "exec", self.host.namespace, sys.executable, *argv]
+        self._running[name] = start(
+            whole, log=self.root / f"{name}.log", circumstances=Circumstances(cwd=ROOT)
+        )
+
+    def end(self, name: str) -> None:
+        os.kill(self._running.pop(name), signal.SIGKILL)
+
+    def has(self, address: object) -> bool:
+        return bool(self.host.run("ip", "-oneline", "address", "show", "to", str(address)))
+
+
+def wait(until: Callable[[], bool], *holders: Holder) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not until():
+        assert time.monotonic() < deadline, "\n".join(holder.log.read_text() for holder in holders)
+        time.sleep(0.1)
