@@ -14,6 +14,7 @@ _VERBS: Final = {
     "rendezvous": ("host_rendezvous:rendezvous", "Serve the site, on the host that has the rendezvous IP."),
     "agent": ("host_agent:agent", "Register this host, and do what the service asks."),
     "install": ("host_install:install", "Write this host's disk, and boot from it."),
+    "images": ("host_images:images", "Hand the images on the disk to containerd."),
     "join": ("host_join:join", "Tell the service how far this node is, until the cluster is complete."),
 }
 

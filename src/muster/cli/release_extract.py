@@ -6,16 +6,19 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from muster.cli import options, progress
+from muster.cli import log, options, progress
 from muster.cli.access import AccessFlags, access_options, settings_of
 from muster.cli.release_place import host_architecture
-from muster.errors import UserError, cannot
+from muster.errors import MusterError, UserError, cannot
 from muster.frozen import dataclass
 from muster.units import render_size
+
+if TYPE_CHECKING:
+    from muster.release.mirror.sides import Origin
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class _Wish:
     path: str
     to: Path
     sha256: str
+    store: Path | None
 
 
 @click.command(
@@ -45,6 +49,12 @@ class _Wish:
     metavar="HEX",
     default="",
     help="What the file hashes to; if it is there already, all is done.",
+)
+@click.option(
+    "--store",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="A content store that is looked into first; its registry is asked only for what it has not.",
 )
 @access_options
 @options.log_level
@@ -113,13 +123,35 @@ def _extract(wish: _Wish, access: AccessFlags) -> None:
 
 async def _fetch(wish: _Wish, access: AccessFlags, to: Path) -> str:
     """What the file hashes to that was written."""
-    from muster.release.at_registry import RegistrySource
-    from muster.release.layers import extract_file
+    from muster.release.mirror.sides import FromRegistry
     from muster.release.oci.client import open_client
+
+    if wish.store is not None:
+        found = await _find_stored(wish, wish.store, to)
+        if found:
+            return found
+    async with open_client(settings_of(access)) as client:
+        return await _take(wish, FromRegistry(client), to)
+
+
+async def _find_stored(wish: _Wish, store: Path, to: Path) -> str:
+    """The same from a store; nothing when it has not what is wanted, or not as it should be."""
+    from muster.release.mirror.sides import FromStore
+    from muster.release.store.store import open_store
+
+    try:
+        found = await _take(wish, FromStore(open_store(store)), to)
+    except MusterError as error:
+        log.warn("%s; its registry is asked instead", error.message)
+        return ""
+    log.say("%s was taken from %s", wish.image, store)
+    return found
+
+
+async def _take(wish: _Wish, origin: Origin, to: Path) -> str:
+    from muster.release.layers import extract_file
     from muster.release.oci.reference import parse_reference
 
-    reference = parse_reference(wish.image)
-    async with open_client(settings_of(access)) as client:
-        source = RegistrySource(client, reference)
-        found = await extract_file(source, wish.path, to, architecture=host_architecture(), progress=progress)
+    source = await origin.source(parse_reference(wish.image))
+    found = await extract_file(source, wish.path, to, architecture=host_architecture(), progress=progress)
     return found.sha256

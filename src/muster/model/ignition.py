@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import base64
 import json
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
+from urllib.parse import unquote_to_bytes
 
 from muster.frozen import dataclass
 
@@ -114,6 +116,22 @@ def _user(user: User) -> dict[str, Any]:
 def data_url(data: bytes) -> str:
     """Content that is carried in the config itself."""
     return f"data:;base64,{base64.b64encode(data).decode()}"
+
+
+def find_file(tree: Mapping[str, Any], path: str) -> bytes | None:
+    """What a file of a config holds, if the config itself carries that."""
+    try:
+        entry = next((each for each in tree["storage"]["files"] if each["path"] == path), None)
+        if entry is None:
+            return None
+        contents = entry["contents"]
+        head, _, body = contents["source"].partition(",")
+        if not head.startswith("data:"):
+            return None
+        data = base64.b64decode(body) if head.endswith(";base64") else unquote_to_bytes(body)
+        return zlib.decompress(data, zlib.MAX_WBITS | 16) if contents.get("compression") == "gzip" else data
+    except (LookupError, TypeError, AttributeError, ValueError, zlib.error):
+        return None
 
 
 def render_tree(tree: Mapping[str, Any]) -> bytes:

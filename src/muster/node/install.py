@@ -15,6 +15,7 @@ from muster.files import remove_file, save_file
 from muster.frozen import dataclass
 from muster.model.wire.steps import InstallCmdRequest
 from muster.node.boot_order import set_boot_order
+from muster.node.carried import parse_carried
 from muster.node.check import check_written
 from muster.node.clean import clean_disks
 from muster.node.disk import find_image, identify_again, read_disks
@@ -23,6 +24,7 @@ from muster.node.pace import Report
 from muster.node.parts import find_parts
 from muster.node.plan import InstallPlan, make_plan
 from muster.node.ports import Ports
+from muster.node.preloading import Preload, preloading, stage_for
 from muster.node.state import Reached, State, load_state, make_key, save_state
 from muster.node.telling import telling
 from muster.node.write import write_disk
@@ -58,15 +60,24 @@ async def _install(request: InstallCmdRequest, ports: Ports) -> None:
     await ports.reporter.stage("Installing", "fetching the configuration of this host")
     ignition = await _fetch_ignition(ports)
     work = _Work(plan, ports, make_key(request, plan.disk, ignition))
-    if not work.has("written"):
-        await _write(work, ignition)
-    if not work.has("verified"):
-        await _check(work)
+    async with preloading(parse_carried(ignition), ports, stage_for(request.role)) as images:
+        await _fill_disk(work, ignition, images)
     await _boot_from_disk(work)
     await _wait_for_others(request, ports)
     if not work.has("handed over"):
         await _hand_over(work)
     await _reboot(ports)
+
+
+async def _fill_disk(work: _Work, ignition: bytes, images: Preload) -> None:
+    if not work.has("written"):
+        images.begin()
+        await _write(work, ignition)
+    if not work.has("verified"):
+        await _check(work)
+    if not work.has("copied"):
+        await images.place(await find_parts(work.ports.machine, work.plan.disk.path))
+        work.reach("copied")
 
 
 def has_profiles(root: Path) -> bool:

@@ -3,7 +3,8 @@
 
 CoreOS comes with a root file system. Ours makes one at its first boot, unless it finds one: if there is none
 yet, it is made here in the same way. What a first boot finds in ``upper``, ``work`` and ``var`` of it is
-removed there, as the rest of an attempt that failed; what is to stay is put below ``hand-over/var``.
+removed there, as the rest of an attempt that failed; what is to stay is put below ``hand-over/var``, and is
+copied from there. Images are never changed: in ``hand-over/images``, they only get a second name.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from muster.errors import ExternalError, cannot
 from muster.frozen import dataclass
 from muster.machine import Machine
 from muster.node.parts import WrittenDisk
+from muster.release.node.images import STORE
 from muster.run import Said
 
 _DEADLINE_S: Final = 300.0
 _HANDED_OVER: Final = "hand-over/var"
+_IMAGES: Final = "hand-over/images"
 _PREFIX: Final = "muster-mounted-"
 
 
@@ -38,8 +41,19 @@ class Mounted:
     @property
     def var(self) -> Path:
         """What becomes /var of the written system."""
-        deployed = sorted(self.root.glob("ostree/deploy/*/var"))
-        return deployed[0] if deployed else self.root / _HANDED_OVER
+        return self._deployed or self.root / _HANDED_OVER
+
+    @property
+    def images(self) -> Path:
+        """What becomes the store of images of the written system."""
+        if self._deployed is not None:
+            return self._deployed / Path(STORE).relative_to("/var")
+        return self.root / _IMAGES
+
+    @property
+    def _deployed(self) -> Path | None:
+        """What is /var on CoreOS."""
+        return next(iter(sorted(self.root.glob("ostree/deploy/*/var"))), None)
 
 
 @asynccontextmanager

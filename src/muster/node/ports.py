@@ -12,6 +12,7 @@ from typing import Protocol
 from muster.frozen import dataclass
 from muster.machine import Machine
 from muster.model.wire.enums import HostStage
+from muster.node.bringing import OpenOrigins, open_origins
 from muster.node.parts import WrittenDisk
 from muster.node.telling import Clock
 from muster.node.write import Writer
@@ -49,6 +50,8 @@ class Ports:
     """On the rendezvous host: waits until all other hosts of the control plane answer."""
     hand_over: Callable[[WrittenDisk], Awaitable[None]] | None = None
     """Puts more on the disk, by `muster.node.mounted`. It may be called again after it was interrupted."""
+    open_origins: OpenOrigins = open_origins
+    """Where the images come from that the host starts from."""
     clock: Clock = time.monotonic
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     also_disks: tuple[str, ...] = ()

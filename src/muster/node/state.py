@@ -13,8 +13,8 @@ from muster.files import save_file
 from muster.model.wire.steps import InstallCmdRequest
 from muster.node.plan import Identity
 
-Reached: TypeAlias = Literal["nothing", "written", "verified", "handed over"]
-_ORDER: Final[tuple[Reached, ...]] = ("nothing", "written", "verified", "handed over")
+Reached: TypeAlias = Literal["nothing", "written", "verified", "copied", "handed over"]
+_ORDER: Final[tuple[Reached, ...]] = ("nothing", "written", "verified", "copied", "handed over")
 _NAME: Final = "state.json"
 
 

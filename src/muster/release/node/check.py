@@ -13,10 +13,8 @@ from muster.frozen import dataclass
 from muster.model.values import name_fault
 from muster.release.model import Release
 from muster.release.node.cluster import Cluster, room
+from muster.release.node.images import IMAGES, KUBE
 
-KUBE: Final = "kube"
-"""The one program that is all of Kubernetes and etcd, and the image that has it."""
-IMAGES: Final = (KUBE, "coredns", "pause")
 _LONGEST_NAME: Final = 63
 _DNS_BITS: Final = 4
 """The name server has the tenth address of the services, and so their network at least sixteen."""

@@ -12,8 +12,8 @@ from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
 from muster.model.meeting import url_host
 from muster.release.model import Release
 from muster.release.node.certificates import HOME, PKI
-from muster.release.node.check import KUBE
 from muster.release.node.cluster import Cluster, Member
+from muster.release.node.images import KUBE, STORE
 from muster.release.node.runtime import CONF, TRUST
 from muster.release.node.templates import fill, load_template
 from muster.release.node.tuning import Program, Tuning
@@ -24,7 +24,7 @@ KUBE_NAMES: Final = (
     "kubeadm", "kubectl", "kubelet",
 )  # fmt: skip
 """What the one program is called by; it does what its name says."""
-_OWN: Final = ("muster-api", "muster-kube", "muster-node-network")
+_OWN: Final = ("muster-api", "muster-images", "muster-kube", "muster-node-network")
 _EVERYWHERE: Final = {4: "0.0.0.0", 6: "::"}  # noqa: S104
 
 
@@ -68,6 +68,7 @@ def _values(release: Release, cluster: Cluster, host: Member) -> dict[str, str]:
         "ca_bundle": f" --ca-bundle {TRUST}" if cluster.trust_bundle else "",
         "registries_conf": f" --registries-conf {CONF}" if cluster.registries.registries else "",
         "kube_names": " ".join(KUBE_NAMES),
+        "images": STORE,
     }
 
 

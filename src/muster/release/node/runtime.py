@@ -22,6 +22,7 @@ from muster.release.oci.logins import Logins, parse_logins
 
 TRUST: Final = "/etc/kubernetes/pki/registries.crt"
 CONF: Final = "/etc/containers/registries.conf"
+LOGINS: Final = "/root/.docker/config.json"
 _PLUGIN: Final = 'plugins."io.containerd.grpc.v1.cri".registry.configs'
 
 
@@ -39,7 +40,7 @@ def runtime(release: Release, cluster: Cluster) -> Config:
     if cluster.trust_bundle:
         files.append(File(TRUST, cluster.trust_bundle.encode(), PUBLIC))
     if cluster.pull_secret is not None:
-        files.append(File("/root/.docker/config.json", cluster.pull_secret.reveal().encode()))
+        files.append(File(LOGINS, cluster.pull_secret.reveal().encode()))
     return Config(tuple(files))
 
 
