@@ -128,7 +128,7 @@ def find_file(tree: Mapping[str, Any], path: str) -> bytes | None:
         head, _, body = contents["source"].partition(",")
         if not head.startswith("data:"):
             return None
-        data = base64.b64decode(body) if head.endswith(";base64") else unquote_to_bytes(body)
+        data = base64.b64decode(body, validate=True) if head.endswith(";base64") else unquote_to_bytes(body)
         return zlib.decompress(data, zlib.MAX_WBITS | 16) if contents.get("compression") == "gzip" else data
     except (LookupError, TypeError, AttributeError, ValueError, zlib.error):
         return None

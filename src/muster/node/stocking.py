@@ -49,6 +49,7 @@ async def stock(images: NodeImages, origins: Sequence[Origin], store: Store, bar
     names = [image.name for image in images.images]
     async with bar("reading images back", images.size_bytes) as count:
         await off_loop(_read_back, names, store, count)
+        count.reach(images.size_bytes)
 
 
 def _open_whole(folder: Path) -> Store:

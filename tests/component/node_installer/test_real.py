@@ -4,18 +4,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from muster.model.ignition import Config, File, render_tree, tree_of
 from muster.node.following import follow
 from muster.node.install import install
 from muster.node.mounted import mount, mounted, release_mounts
 from muster.node.parts import WrittenDisk
+from muster.release.node.images import FILE, NodeImage, NodeImages
+from muster.release.store.store import create_store, open_store
+from muster.release.store.verify import Report, verify_store
 from muster.run import run
+from muster.toolbox import Toolbox
 from tests.component.node_installer.hosts import IGNITION, LoopHost, loop_host
 from tests.component.node_installer.images import MIB, make_image, offset_of
+from tests.stores import noise, put_image
 from tests.unit.node.test_plan import request
 
 
@@ -67,6 +75,31 @@ def test_a_host_is_installed(host: LoopHost) -> None:
     assert host.machine.restarts == 1
     assert not is_mounted(host.device)
     assert not list((host.machine.root / "run").glob("muster-mounted-*"))
+
+
+def test_the_images_of_a_host_are_in_the_file_system_that_it_boots_from(
+    host: LoopHost, toolbox: Toolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its partition grows from 1 MiB to the rest of the disk, by the programs that a host has."""
+    programs = {str(Path(toolbox.argv(name)[0]).parent) for name in ("sfdisk", "sgdisk", "mkfs.ext4")}
+    monkeypatch.setenv("PATH", ":".join((*programs, os.environ["PATH"])))
+    store = create_store(host.machine.root / "run/media/iso/release")
+    made = put_image(store, [noise(1, 3 * MIB)], "muster.local/kubernetes/kube:v1")
+    name = f"muster.local/kubernetes/kube@{made.digest}"
+    listed = msgspec.json.encode(NodeImages((NodeImage(name, 3 * MIB),)))
+    host.service.ignition = render_tree(tree_of(Config((File(FILE, listed),))))
+    found: list[Report] = []
+
+    async def hand_over(disk: WrittenDisk) -> None:
+        async with mount(host.machine, disk.root.device) as root:
+            found.append(verify_store(open_store(root / "hand-over/images"), full=True))
+
+    assert asyncio.run(install(request(host.device), host.ports(hand_over))) is None
+    (report,) = found
+    assert report.is_good
+    assert report.whole == (name,)
+    assert host.machine.restarts == 1
+    assert not is_mounted(host.device)
 
 
 def test_a_failure_of_coreos_installer_is_told_in_its_words(tmp_path: Path, image: Path) -> None:

@@ -116,3 +116,32 @@ def test_a_registry_with_an_authority_of_its_own(image: Manifest, tmp_path: Path
         name = f"{served.place}/kubernetes/kube@{image.digest}"
         done = extract(name, tmp_path / "kube", "--ca-bundle", papers.certificate)
         assert done.status == 0, done.err
+
+
+def test_what_is_on_the_disk_is_not_asked_for(image: Manifest, tmp_path: Path) -> None:
+    to = tmp_path / "bin/kube"
+    flags = ("--sha256", HASH, "--store", tmp_path / "store")
+    done = extract(f"{NAME}@{image.digest}", to, *flags)
+    assert done.status == 0, done.err
+    assert f"{NAME}@{image.digest} was taken from {tmp_path / 'store'}" in done.err
+    assert to.read_bytes() == KUBE
+
+
+@pytest.mark.parametrize("what", ["damaged", "empty", "none"])
+def test_what_the_disk_lacks_comes_from_the_registry(
+    what: str, image: Manifest, conf: Path, tmp_path: Path
+) -> None:
+    local = tmp_path / "local"
+    if what != "none":
+        store = create_store(local)
+    if what == "damaged":
+        put_image(store, [tar({"usr/bin/kube": KUBE, "usr/bin/etcd": "kube"})], f"{NAME}:v1")
+        path = store.blobs.path(image.layers[0].digest)
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    to = tmp_path / "bin/kube"
+    flags = ("--registries-conf", conf, "--sha256", HASH, "--store", local)
+    done = extract(f"{NAME}@{image.digest}", to, *flags)
+    assert done.status == 0, done.err
+    assert "; its registry is asked instead" in done.err
+    assert to.read_bytes() == KUBE
+    assert [path.name for path in to.parent.iterdir()] == ["kube"]

@@ -43,3 +43,9 @@ def test_where_var_is(tmp_path: Path) -> None:
     assert Mounted(tmp_path, tmp_path).var == tmp_path / "hand-over/var"
     (tmp_path / "ostree/deploy/rhcos/var").mkdir(parents=True)
     assert Mounted(tmp_path, tmp_path).var == tmp_path / "ostree/deploy/rhcos/var"
+
+
+def test_where_images_are(tmp_path: Path) -> None:
+    assert Mounted(tmp_path, tmp_path).images == tmp_path / "hand-over/images"
+    (tmp_path / "ostree/deploy/rhcos/var").mkdir(parents=True)
+    assert Mounted(tmp_path, tmp_path).images == tmp_path / "ostree/deploy/rhcos/var/lib/muster/images"
