@@ -132,9 +132,10 @@ def test_what_the_disk_lacks_comes_from_the_registry(
     what: str, image: Manifest, conf: Path, tmp_path: Path
 ) -> None:
     local = tmp_path / "local"
-    if what != "none":
+    if what == "empty":
+        create_store(local)
+    elif what == "damaged":
         store = create_store(local)
-    if what == "damaged":
         put_image(store, [tar({"usr/bin/kube": KUBE, "usr/bin/etcd": "kube"})], f"{NAME}:v1")
         path = store.blobs.path(image.layers[0].digest)
         path.write_bytes(path.read_bytes()[:-1] + b"?")
