@@ -18,6 +18,7 @@ HIDDEN: Final = "(hidden)"
 
 _HIDDEN: Final = (
     r"pullsecret|pass(?:word|wd|phrase)|\bpwd|secret|token|dockerconfigjson|\bauth\b|\bpsk|mka-cak"
+    r"|client-key-data"
 )
 _SECRET_KEY: Final = re.compile(
     rf"""^(?P<indent>[\s-]*)["']?(?P<key>[\w.-]*(?:{_HIDDEN})[\w.-]*)["']?\s*:(?P<rest>.*)$""",
@@ -26,7 +27,7 @@ _SECRET_KEY: Final = re.compile(
 _DATA_KEY: Final = re.compile(r"^(?P<indent>)(?P<key>data|stringData)\s*:(?P<rest>.*)$")
 """All of a Kubernetes Secret's values stand under these."""
 _INLINE: Final = re.compile(
-    r"""(["']?(?:auth|password|passwordHash|passwd|passphrase|pwd|identitytoken|registrytoken|token|pullSecret)["']?\s*:\s*)"""
+    r"""(["']?(?:auth|password|passwordHash|passwd|passphrase|pwd|identitytoken|registrytoken|token|pullSecret|client-key-data)["']?\s*:\s*)"""
     r"""("(?:[^"\\]|\\.)*"?|'[^']*'?|[^,}\n]+)""",
     re.IGNORECASE,
 )

@@ -68,12 +68,12 @@ def list_(source: Source, log_level: str | None, output_format: str, **which: An
         found = _pick(store, wish)
         realms = {each.id: each for each in store.load()}
     if as_json:
-        bodies = [_body(each, realms.get(each.realm)) for each in found]
+        bodies = [body_of(each, realms.get(each.realm)) for each in found]
         click.echo(json.dumps(bodies, indent=2, ensure_ascii=False))
         return
     for each in found:
         of_host = each.event.kind == "host" and not realm  # The others have their own names in their words.
-        click.echo(_line(each, _name(each.realm, realms.get(each.realm)) if of_host else ""))
+        click.echo(line_of(each, _name(each.realm, realms.get(each.realm)) if of_host else ""))
 
 
 def _parse(since: str) -> datetime | None:
@@ -116,14 +116,16 @@ def _name(id: str, realm: Realm | None) -> str:
     return subject.name if subject is not None else id
 
 
-def _line(each: Logged, where: str) -> str:
+def line_of(each: Logged, where: str = "") -> str:
+    """An event for people."""
     event = each.event
     time = event.at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
     place = f"{where}: " if where else ""
     return printable(f"{time}  {event.severity:<8}  {place}{event.message}")
 
 
-def _body(each: Logged, realm: Realm | None) -> dict[str, Any]:
+def body_of(each: Logged, realm: Realm | None) -> dict[str, Any]:
+    """An event for programs."""
     import msgspec
 
     from muster.service.api.views.files import show_event

@@ -55,6 +55,8 @@ class Reason(Wire, frozen=True, kw_only=True):
     who: str = ""
     why: str = ""
     fix: str = ""
+    proof: str = ""
+    """A command that shows whether it is so."""
     hosts: tuple[WaitingHost, ...] = ()
 
 

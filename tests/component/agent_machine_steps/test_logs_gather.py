@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from muster.agent.steps import logs_gather
-from muster.agent.steps.logs_gather import COMMANDS, collect_logs
+from muster.agent.steps.logs_gather import collect_logs
 from muster.errors import MusterError
 from muster.machine import Machine, ThisMachine
 from muster.model.wire.steps import LogsGatherCmdRequest
 from muster.run import LATE, Said
+from muster.support import collecting
+from muster.support.parts import COMMANDS, JOURNALS, Journal
 from tests.component.agent_machine_steps.machines import RecordedMachine
 
 SECRET = "hunter2-and-more"
@@ -79,22 +80,20 @@ def test_files_and_programs_without_their_secrets(tmp_path: Path, journalctl: Pa
     assert "  etc/assisted/tokens/agent\n" in report
     assert "  dmesg.txt: the program dmesg is not there\n" in report
     assert "  run/NetworkManager/system-connections: it is not there\n" in report
-    assert "--boot=0 --output=short-iso-precise" in report  # It said so where troubles are said.
+    assert "--output=short-iso-precise --boot=0" in report  # It said so where troubles are said.
 
 
 def test_of_a_long_journal_the_end_is_kept(
     tmp_path: Path, journalctl: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipe = logs_gather._PIPE.replace(str(logs_gather.JOURNAL_BYTES), "100")
-    monkeypatch.setattr(logs_gather, "_PIPE", pipe)
-    monkeypatch.setattr(logs_gather, "JOURNAL_BYTES", 100)
+    monkeypatch.setattr(collecting, "JOURNALS", (Journal("journal.txt", ("--boot=0",), 100),))
     journalctl.write_text("#!/bin/sh\nseq -f 'line %.0f' 100000 100300\n")
     files = collect(RecordedMachine(tmp_path / "root", {}, frozenset({"sh"})), tmp_path / "work")
     lines = files["logs/journal.txt"].splitlines()
     assert 5 <= len(lines) <= 9
     assert lines[-1] == "line 100300"
     assert all(line.startswith("line ") for line in lines)
-    assert "  journal.txt: only its last 0 MiB are here\n" in files["logs/report.txt"]
+    assert "  journal.txt: only its last 0 KiB are here\n" in files["logs/report.txt"]
 
 
 def test_a_journal_that_fails_half_way_is_kept_so_far(tmp_path: Path, journalctl: Path) -> None:
@@ -107,7 +106,7 @@ def test_a_journal_that_fails_half_way_is_kept_so_far(tmp_path: Path, journalctl
 def test_a_journal_that_takes_too_long_is_kept_so_far(
     tmp_path: Path, journalctl: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs_gather, "_PIPE", logs_gather._PIPE.replace("timeout 90", "timeout 1"))
+    monkeypatch.setattr(collecting, "_JOURNAL_S", 1)
     journalctl.write_text("#!/bin/sh\necho the beginning\nexec sleep 600\n")
     files = collect(RecordedMachine(tmp_path / "root", {}, frozenset({"sh"})), tmp_path / "work")
     assert files["logs/journal.txt"] == "the beginning\n"
@@ -118,8 +117,10 @@ def test_a_machine_where_nothing_works(tmp_path: Path) -> None:
     late = Said(LATE, "", "it did not end within 20 s")
     names = {Path(argv[0]).name for argv in COMMANDS.values()} | {"sh"}
     files = collect(RecordedMachine(tmp_path / "root", dict.fromkeys(names, late)), tmp_path / "work")
-    assert list(files) == ["logs/report.txt"]
-    for name in (*COMMANDS, "journal.txt"):
+    front = ["logs/00-READ-ME-FIRST.txt", "logs/report.txt", "logs/summary.json"]
+    assert list(files) == front
+    assert "NOTHING STANDS OUT" in files[front[0]]
+    for name in (*COMMANDS, *(journal.name for journal in JOURNALS)):
         assert f"  {name}: it did not end within 20 s\n" in files["logs/report.txt"]
 
 

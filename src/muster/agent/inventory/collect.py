@@ -20,13 +20,13 @@ from muster.agent.inventory.hostname import collect_hostname, name_host
 from muster.agent.inventory.interfaces import collect_interfaces
 from muster.agent.inventory.lldp import collect_lldp
 from muster.agent.inventory.memory import collect_memory
-from muster.agent.inventory.patience import finish_within
 from muster.agent.inventory.routes import collect_routes
 from muster.agent.inventory.system_vendor import collect_system_vendor
 from muster.agent.inventory.tpm import collect_tpm
 from muster.frozen import dataclass
 from muster.machine import Machine
 from muster.model.wire.inventory import Inventory
+from muster.patience import finish_within
 
 
 @dataclass(frozen=True)

@@ -3,27 +3,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 from muster.machine import Machine
+from muster.patience import finish_within
 from muster.run import LATE, Argument, Said
 
-T = TypeVar("T")
 _GRACE_S: Final = 1.0
-
-
-async def finish_within(work: Awaitable[T], deadline_s: float) -> T:
-    """The result of some work; `TimeoutError` if it takes longer, whether or not it can be given up."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.wait({task}, timeout=deadline_s)
-        if not task.done():
-            raise TimeoutError
-        return task.result()
-    finally:
-        task.cancel()
 
 
 async def ask_within(machine: Machine, argv: Sequence[Argument], deadline_s: float) -> Said:

@@ -13,10 +13,10 @@ from typing import Final
 
 from muster.agent.inventory.extras import Health
 from muster.agent.inventory.found import CannotTell
-from muster.agent.inventory.patience import finish_within
 from muster.agent.inventory.reading import parse_json
 from muster.frozen import dataclass
 from muster.machine import Machine
+from muster.patience import finish_within
 from muster.run import LATE, MISSING, Said
 
 _DEADLINE_S: Final = 5.0

@@ -1,31 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of a host: no secret is in them, and what is missing is said."""
+"""No secret gets into a bundle, in whatever form it is written."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
-import tarfile
 from pathlib import Path, PurePosixPath
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from muster.agent.steps.log_files import FolderCopy, Kept, load_pieces, pack, render_report
-from muster.agent.steps.log_secrets import (
+from muster.support.secrets import (
     clean_config,
+    clean_json,
     clean_log,
     clean_text,
     is_secret_path,
     is_secret_text,
     load_secrets,
 )
-from muster.errors import MusterError
-from muster.model.wire.steps import LogsGatherCmdRequest
 
 SECRET = "hunter2-and-more"
 KEY = f"-----BEGIN EC PRIVATE KEY-----\n{SECRET}\n-----END EC PRIVATE KEY-----\n"
-REQUEST = LogsGatherCmdRequest(
-    cluster_id="c1", infra_env_id="i1", host_id="h1", bootstrap=False, installer_gather=True
+KEY_DATA = base64.b64encode(KEY.encode()).decode()
+HASHES = (
+    "$6$Zr3qg1pOJx$Qm2Cq7hJt7K1e3bq0Q8hHk4eV5v3b1F3o7nq0sXzHj2zYh1q9eJ0mA3b8u6w1x.",
+    "$2a$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy",
+    "$y$j9T$F5Jx5fExrKuPp53xLKQ..1$X3DX6M94c7o.9agCG9G317fhZg9SqC.5i5rd.RhAtQ7",
 )
 
 
@@ -109,6 +112,8 @@ def test_settings_are_else_as_they_were() -> None:
         f'{{"auth": "{SECRET}"}}',
         f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.{SECRET}",
         f"password:\n    {SECRET}",
+        f'{{"client-key-data": "{SECRET}"}}',
+        f"    client-key-data: {SECRET}",
     ],
 )
 def test_a_log_without_secrets(line: str) -> None:
@@ -157,74 +162,71 @@ def test_what_a_host_was_told_in_confidence(tmp_path: Path) -> None:
     assert load_secrets(tmp_path / "nowhere") == ()
 
 
-def test_the_files_of_a_folder(tmp_path: Path) -> None:
-    root = tmp_path / "root"
-    save(root / "etc/assisted/a.env", f"TOKEN={SECRET}\nIP=192.0.2.1\n")
-    save(root / "etc/assisted/tokens/agent", SECRET)
-    save(root / "etc/assisted/extra/s.yaml", f"kind: Secret\nstringData:\n  a: {SECRET}\n")
-    save(root / "etc/assisted/binary", "a\0b")
-    (root / "etc/assisted/link").symlink_to("/etc/shadow")
-    os.mkfifo(root / "etc/assisted/pipe")
-    copy = FolderCopy(root, tmp_path / "to", lambda text: clean_config(text, ()))
-    kept = copy.keep("etc/assisted", lambda: False)
-    assert kept.left_out == ("etc/assisted/extra/s.yaml", "etc/assisted/tokens/agent")
-    assert kept.missed == (
-        ("etc/assisted/binary", "it is not text"),
-        ("etc/assisted/link", "it is not a plain file"),
-        ("etc/assisted/pipe", "it is not a plain file"),
+@pytest.mark.parametrize("word", [*HASHES, KEY_DATA], ids=["sha512", "bcrypt", "yescrypt", "key"])
+@pytest.mark.parametrize("line", ["core:{}:19000:0:99999", "{}", 'said "{}"', '{{"x": "{}"}}', "a={} b"])
+def test_hashes_and_encoded_keys(line: str, word: str) -> None:
+    for clean in (clean_text, clean_config):
+        cleaned = clean(f"before\n{line.format(word)}\nafter\n", ())
+        assert word[4:30] not in cleaned
+        assert cleaned.startswith("before\n")
+        assert cleaned.endswith("after\n")
+
+
+def test_a_certificate_in_base64_stays() -> None:
+    text = base64.b64encode(b"-----BEGIN CERTIFICATE-----\nMIIB").decode()
+    assert clean_text(f"certificate-authority-data: {text}\n", ()) == f"certificate-authority-data: {text}\n"
+
+
+@given(
+    secret=st.text("abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789+/", min_size=16, max_size=80),
+    form=st.sampled_from(
+        [
+            "password: {}",
+            '"password": "{}"',
+            "export AGENT_TOKEN={}",
+            "--token {}",
+            "Authorization: Bearer {}",
+            "https://joe:{}@example.com:8443/",
+            "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----",
+            'client-key-data: "{}"',
+            "psk={}",
+            '{{"auths": {{"r.example.com": {{"auth": "{}"}}}}}}',
+        ]
+    ),
+    before=st.text(max_size=40),
+    after=st.text(max_size=40),
+)
+def test_whatever_stands_around_it(secret: str, form: str, before: str, after: str) -> None:
+    """A secret is gone, wherever in a log its line stands."""
+    assume("PRIVATE KEY" not in before + after)
+    secret = secret.replace("/", "x") if "@" in form else secret
+    text = f"{before}\n{form.format(secret)}\n{after}\n"
+    assume(secret not in f"{before}\n{after}")
+    assert secret not in clean_text(text, ())
+    assert secret not in clean_config(text, ())
+
+
+def test_json_stays_json() -> None:
+    body = {
+        "doing": "waits",
+        "trouble": f"bad token={SECRET}",
+        "token": SECRET,
+        "list": [{"password": SECRET}, 1, None],
+    }
+    cleaned = clean_json(json.dumps(body), ())
+    assert SECRET not in cleaned
+    assert json.loads(cleaned) == {
+        "doing": "waits",
+        "trouble": "bad token=••••",
+        "token": "••••",
+        "list": [{"password": "••••"}, 1, None],
+    }
+    assert SECRET not in clean_json(f"no JSON, password={SECRET}\n", ())
+
+
+def test_what_a_node_took_along_is_known(tmp_path: Path) -> None:
+    save(
+        tmp_path / "etc/muster/join.json", json.dumps({"url": "https://192.0.2.1", "token": f"{SECRET}-join"})
     )
-    written = [path for path in (tmp_path / "to").rglob("*") if path.is_file()]
-    assert [path.name for path in written] == ["a.env"]
-    assert written[0].read_text() == "TOKEN=••••\nIP=192.0.2.1\n"
-    assert written[0].stat().st_mode & 0o777 == 0o600
-
-
-def test_a_folder_that_is_not_there_or_takes_too_long(tmp_path: Path) -> None:
-    save(tmp_path / "root/a/b", "text")
-    copy = FolderCopy(tmp_path / "root", tmp_path / "to", str)
-    assert copy.keep("c", lambda: False) == Kept(missed=(("c", "it is not there"),))
-    assert copy.keep("a", lambda: True).missed == (("a", "there was no time or no room for all of it"),)
-
-
-def test_of_a_long_file_the_end_is_kept(tmp_path: Path) -> None:
-    save(tmp_path / "root/a/log", "".join(f"line {number:07}\n" for number in range(700_000)))
-    FolderCopy(tmp_path / "root", tmp_path / "to", str).keep("a", lambda: False)
-    text = (tmp_path / "to/a/log").read_text()
-    assert (8 << 20) - 20 < len(text) <= 8 << 20
-    assert text.startswith("line ")
-    assert text.endswith("line 0699999\n")
-
-
-def test_pieces_of_a_text_are_whole_lines(tmp_path: Path) -> None:
-    lines = [f"line {number:07}\n" for number in range(60_000)]
-    (tmp_path / "log").write_text("".join(lines))
-    pieces = list(load_pieces(tmp_path / "log", is_cut=False))
-    assert len(pieces) > 1
-    assert all(piece.endswith("\n") for piece in pieces)
-    assert "".join(pieces) == "".join(lines)
-    assert "".join(load_pieces(tmp_path / "log", is_cut=True)) == "".join(lines[1:])
-
-
-def test_an_archive(tmp_path: Path) -> None:
-    save(tmp_path / "folder/b/c.txt", "text")
-    archive = pack(tmp_path / "folder", tmp_path / "logs.tar.gz")
-    assert archive.stat().st_mode & 0o777 == 0o600
-    with tarfile.open(archive) as tar:
-        (entry,) = tar.getmembers()
-        assert (entry.name, entry.uid, entry.uname) == ("logs/b/c.txt", 0, "")
-    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["logs.tar.gz"]
-
-
-def test_an_archive_that_cannot_be_written(tmp_path: Path) -> None:
-    save(tmp_path / "folder/a", "text")
-    with pytest.raises(MusterError, match="cannot write"):
-        pack(tmp_path / "folder", tmp_path / "nowhere/logs.tar.gz")
-
-
-def test_the_report() -> None:
-    kept = (Kept((("dmesg.txt", "it is\x1b gone"),)), Kept(left_out=("etc/assisted/tokens/agent",)))
-    text = render_report(REQUEST, kept)
-    assert "host h1 in cluster c1" in text
-    assert "  dmesg.txt: it is\\x1b gone\n" in text
-    assert text.endswith("secrets may be in it:\n  etc/assisted/tokens/agent\n")
-    assert "Nothing is missing." in render_report(REQUEST, ())
+    save(tmp_path / "run/muster/host-token", f"{SECRET}-host")
+    assert set(load_secrets(tmp_path)) == {f"{SECRET}-join", f"{SECRET}-host"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may not leave a host in its logs: files that are left out, and what is taken out of all others."""
+"""What may not leave a host in a bundle: files that are left out, and what is taken out of all others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from muster.config.formats.logins import logins_of, read_login
 from muster.redact import MASK, is_secret_key, masked_lines, redact
 
 LOGINS: Final = "root/.docker/config.json"
-ASSISTED: Final = "etc/assisted"
+CONFIDED: Final = ("etc/assisted", "etc/muster", "run/muster")
+"""Where a host keeps what it was told in confidence."""
 _SHORTEST: Final = 8
 _MOST: Final = 500
 _LARGEST: Final = 1 << 20
@@ -28,7 +29,8 @@ _KEY_END: Final = re.compile(r"-----END [A-Z ]*PRIVATE KEY-----")
 _KEY: Final = re.compile(rf"({_KEY_BEGIN.pattern}).*?({_KEY_END.pattern}|\Z)", re.DOTALL)
 _SUSPECT: Final = (
     *("@", "b3blbn", "eyj", "auth", "pass", "pwd", "proxy", "secret", "token", "bearer", "basic", "psk"),
-    *("mka-cak", "dockerconfigjson", "data:"),
+    *("mka-cak", "dockerconfigjson", "data:", "key-data", "ls0tls1crudj"),
+    *("$1$", "$2a$", "$2b$", "$2y$", "$5$", "$6$", "$7$", "$y$", "$gy$", "$argon2"),
 )
 """What every line has, in small letters, that something is taken out of; a close look at all is slow."""
 _ASSIGNMENT: Final = re.compile(r"^(\s*(?:export\s+)?([\w.-]+)\s*=\s*)(\S.*)$", re.MULTILINE)
@@ -42,6 +44,10 @@ _SIGNED: Final = re.compile(r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")
 """A JSON web token."""
 _ENCLOSED: Final = re.compile(r"""(data:[\w/;=.+-]*,)[^\s"']{16,}""")
 """A file within a configuration; nobody sees what is in it."""
+_HASH: Final = re.compile(r"\$(?:1|2[aby]|5|6|7|g?y|argon2\w*)\$[\w./$=,+-]{16,}")
+"""Of a password."""
+_ENCODED_KEY: Final = re.compile(r"LS0tLS1CRUdJTi(?!BDRVJUSUZJQ0FUR)[\w+/=]{16,}")
+"""A text that begins as keys do, in base64; certificates begin otherwise."""
 _SECRETS_SECTION: Final = re.compile(r"^(\[[\w-]*secrets\]\s*?\n)(?:(?!\[).*(?:\n|\Z))*", re.MULTILINE)
 _NETWORK_KEYS: Final = re.compile(r"wep-key\d?|private-key|preshared-key|pin|password-raw", re.IGNORECASE)
 
@@ -61,15 +67,18 @@ def is_secret_text(text: str) -> bool:
 def load_secrets(root: Path) -> tuple[str, ...]:
     """What this host was told in confidence, word by word, so that it is found wherever it was written."""
     found: set[str] = set()
-    for path in (root / ASSISTED).rglob("*"):
+    for path in (path for folder in CONFIDED for path in (root / folder).rglob("*")):
         if is_secret_path(PurePosixPath(path.relative_to(root).as_posix())):
             found.update(line.strip() for line in _find_text(path).splitlines())
-    found.update(_words_of_logins(_find_text(root / LOGINS)))
+        elif path.suffix == ".json":
+            found.update(_secret_values(_find_json(path)))
+    found.update(words_of_logins(_find_text(root / LOGINS)))
     known = {each for each in found if len(each) >= _SHORTEST and not each.startswith("-----")}
     return tuple(sorted(known, key=lambda each: (-len(each), each))[:_MOST])
 
 
-def _words_of_logins(text: str) -> Iterator[str]:
+def words_of_logins(text: str) -> Iterator[str]:
+    """What is secret in a pull secret."""
     for login in (logins_of(text) or {}).values():
         if isinstance(login, dict):
             yield from _texts(login.get("auth"), login.get("identitytoken"), login.get("registrytoken"))
@@ -93,12 +102,49 @@ def _find_text(path: Path) -> str:
         return ""
 
 
+def _find_json(path: Path) -> Any:
+    try:
+        return json.loads(_find_text(path))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _secret_values(value: Any, key: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _secret_values(each, name)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _secret_values(each, key)
+    elif isinstance(value, str) and is_secret_key(key):
+        yield value
+
+
 def clean_config(text: str, secrets: Sequence[str]) -> str:
     """A file of settings without secrets, in whatever form they are written."""
     text = _SECRETS_SECTION.sub(rf"\1{MASK}\n", _without(text, secrets))
     masked = masked_lines(text)
     lines = (masked.get(number, line) for number, line in enumerate(text.split("\n"), start=1))
     return _clean("\n".join(lines))
+
+
+def clean_json(text: str, secrets: Sequence[str]) -> str:
+    """A JSON document without secrets, which still is one; any other text as settings are."""
+    try:
+        value = json.loads(text)
+        return json.dumps(_clean_value(value, secrets), indent=1, ensure_ascii=False) + "\n"
+    except (ValueError, RecursionError):
+        return clean_config(text, secrets)
+
+
+def _clean_value(value: Any, secrets: Sequence[str], key: str = "") -> Any:
+    if isinstance(value, dict):
+        return {name: _clean_value(each, secrets, str(name)) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_clean_value(each, secrets, key) for each in value]
+    if not isinstance(value, str):
+        return value
+    return MASK if value and is_secret_key(key) else clean_text(value, secrets)
 
 
 def clean_text(text: str, secrets: Sequence[str]) -> str:
@@ -141,6 +187,8 @@ def _clean(text: str) -> str:
     text = _FLAG.sub(rf"\1{MASK}", text)
     text = _HEADER.sub(rf"\1{MASK}", text)
     text = _SIGNED.sub(MASK, text)
+    text = _HASH.sub(MASK, text)
+    text = _ENCODED_KEY.sub(MASK, text)
     return _ENCLOSED.sub(rf"\1{MASK}", text)
 
 

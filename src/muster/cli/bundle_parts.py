@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a bundle of a host has besides logs: who the host is, its inventory, and the service's log."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from muster.agent.identity import find_identity
+from muster.agent.inventory.collect import collect
+from muster.agent.medium import find_medium_trouble
+from muster.errors import MusterError
+from muster.release.off_loop import off_loop
+from muster.support.archive import unpack
+from muster.support.collecting import Collection, Part
+from muster.support.room import Kept, write_pieces
+from muster.support.secrets import clean_json, clean_text
+
+if TYPE_CHECKING:
+    from muster.service.realm import Realm
+    from muster.service.store.looking import Look
+
+_INVENTORY_S: Final = 30.0
+_SERVICE_S: Final = 60.0
+_MOST_EVENTS: Final = 20_000
+
+
+def parts_beside(data: Path) -> Iterator[Part]:
+    """Parts that need more than files and programs; the service's log is at ``data``, if it is here."""
+    yield Part("machine/identity.json", _identity)
+    yield Part("inventory.json", _inventory, _INVENTORY_S)
+    yield Part("service", partial(_service, data=data), _SERVICE_S)
+
+
+async def _identity(to: Collection) -> Kept:
+    body = {"medium": await find_medium_trouble(to.machine) or "can be read, or is not needed"}
+    try:
+        found = find_identity(to.machine)
+        body |= {"id": found.id, "source": found.source}
+    except MusterError as error:
+        body["trouble"] = error.message
+    return await to.keep_text("machine/identity.json", json.dumps(body), clean_json)
+
+
+async def _inventory(to: Collection) -> Kept:
+    found = await collect(to.machine)
+    text = msgspec.json.encode(found.inventory).decode()
+    kept = await to.keep_text("inventory.json", text, clean_json)
+    missed = tuple((f"inventory.json: {each.collector}", each.what) for each in found.troubles)
+    return Kept(missed=(*kept.missed, *missed))
+
+
+async def _service(to: Collection, data: Path) -> Kept:
+    """The log and the state of the service, read beside it: it may run, or be dead."""
+    place = to.machine.root / data.relative_to("/") if data.is_absolute() else data
+    return await off_loop(keep_service, to, place) if place.is_dir() else Kept()
+
+
+def keep_service(to: Collection, data: Path) -> Kept:
+    """What a service in a directory knows, in the form in which its interface shows it."""
+    from muster.service.store.looking import look_at
+
+    try:
+        with closing(look_at(data)) as store:
+            realms = list(store.load())
+            missed = _keep_events(to, store, realms)
+            for realm in realms:
+                missed += _keep_realm(to, store, realm)
+    except MusterError as error:
+        return Kept(missed=(("service", f"{error.message}; {error.hint}"),))
+    return Kept(missed=tuple(missed))
+
+
+def _keep_events(to: Collection, store: Look, realms: list[Realm]) -> list[tuple[str, str]]:
+    from muster.cli.events_list import body_of, line_of
+    from muster.service.store.port import Wanted
+
+    told = store.told(Wanted())[-_MOST_EVENTS:]
+    by_id = {realm.id: realm for realm in realms}
+    bodies = (json.dumps(body_of(each, by_id.get(each.realm)), ensure_ascii=False) for each in told)
+    lines = ("".join(clean_text(f"{body}\n", to.secrets)) for body in bodies)
+    return [
+        *_write(to, "service/events.txt", (clean_text(f"{line_of(each)}\n", to.secrets) for each in told)),
+        *_write(to, "service/events.jsonl", lines),
+    ]
+
+
+def _keep_realm(to: Collection, store: Look, realm: Realm) -> list[tuple[str, str]]:
+    from muster.service.api.views.clusters import show_cluster
+    from muster.service.validations.registry import texts
+    from muster.service.why import why
+
+    if realm.cluster is None:
+        return []
+    reasons = why(realm.cluster, realm.hosts, datetime.now(UTC), texts())
+    shown = show_cluster(realm.cluster, realm.hosts.values())
+    missed = []
+    for name, body in (
+        (f"service/why-{realm.id}.json", reasons),
+        (f"service/cluster-{realm.id}.json", shown),
+    ):
+        missed += _write(to, name, (clean_json(msgspec.json.encode(body).decode(), to.secrets),))
+    for _, name in store.documents(realm.id, realm.id):
+        owner = name.removeprefix("logs/")
+        if owner != name and "/" not in owner:
+            missed += _keep_logs(to, store.document(realm.id, realm.id, name) or b"", owner)
+    return missed
+
+
+def _keep_logs(to: Collection, body: bytes, owner: str) -> tuple[tuple[str, str], ...]:
+    """Logs that a host has sent."""
+    target = to.folder / "service/logs" / owner
+    return unpack(io.BytesIO(body), target, lambda text: clean_text(text, to.secrets), to.room).missed
+
+
+def _write(to: Collection, name: str, pieces: Iterator[str] | tuple[str, ...]) -> list[tuple[str, str]]:
+    is_whole = write_pieces(to.folder / name, pieces, to.room)
+    return [] if is_whole else [(name, "there was no room for all of it")]
