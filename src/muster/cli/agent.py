@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`muster agent create ... | wait-for ...`: what an agent-based installation is made from, and its end."""
+"""`muster agent create ... | wait-for ... | gather`: what an installation is made from, and its end."""
 
 from __future__ import annotations
 
@@ -31,9 +31,18 @@ _WAITS: Final = {
 }
 
 
-@click.group(epilog=options.examples("muster agent create image --dir mysite --base-image live.iso"))
+_DIAGNOSE: Final = {
+    "gather": ("gather:gather_", "Gather what tells how it went in one archive, without secrets."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    verbs=_DIAGNOSE,
+    epilog=options.examples("muster agent create image --dir mysite --base-image live.iso"),
+)
 def agent() -> None:
-    """Make media and manifests for an agent-based installation."""
+    """Make media and manifests for an agent-based installation, follow it, and find out what went wrong."""
 
 
 @agent.group(

@@ -21,7 +21,7 @@ from muster.errors import MusterError
 from muster.release.off_loop import off_loop
 from muster.support.archive import unpack
 from muster.support.collecting import Collection, Part
-from muster.support.room import Kept, write_pieces
+from muster.support.room import Kept
 from muster.support.secrets import clean_json, clean_text
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ def _keep_events(to: Collection, store: Look, realms: list[Realm]) -> list[tuple
 
     told = store.told(Wanted())[-_MOST_EVENTS:]
     by_id = {realm.id: realm for realm in realms}
-    bodies = (json.dumps(body_of(each, by_id.get(each.realm)), ensure_ascii=False) for each in told)
-    lines = ("".join(clean_text(f"{body}\n", to.secrets)) for body in bodies)
+    bodies = (body_of(each, by_id.get(each.realm)) for each in told)
+    lines = (clean_text(f"{line_of(each)}\n", to.secrets) for each in told)
     return [
-        *_write(to, "service/events.txt", (clean_text(f"{line_of(each)}\n", to.secrets) for each in told)),
-        *_write(to, "service/events.jsonl", lines),
+        *to.write("service/events.txt", lines).missed,
+        *to.write_lines("service/events.jsonl", bodies).missed,
     ]
 
 
@@ -102,12 +102,10 @@ def _keep_realm(to: Collection, store: Look, realm: Realm) -> list[tuple[str, st
         return []
     reasons = why(realm.cluster, realm.hosts, datetime.now(UTC), texts())
     shown = show_cluster(realm.cluster, realm.hosts.values())
-    missed = []
-    for name, body in (
-        (f"service/why-{realm.id}.json", reasons),
-        (f"service/cluster-{realm.id}.json", shown),
-    ):
-        missed += _write(to, name, (clean_json(msgspec.json.encode(body).decode(), to.secrets),))
+    missed: list[tuple[str, str]] = []
+    for name, body in (("why", reasons), ("cluster", shown)):
+        text = clean_json(msgspec.json.encode(body).decode(), to.secrets)
+        missed += to.write(f"service/{name}-{realm.id}.json", (text,)).missed
     for _, name in store.documents(realm.id, realm.id):
         owner = name.removeprefix("logs/")
         if owner != name and "/" not in owner:
@@ -118,9 +116,4 @@ def _keep_realm(to: Collection, store: Look, realm: Realm) -> list[tuple[str, st
 def _keep_logs(to: Collection, body: bytes, owner: str) -> tuple[tuple[str, str], ...]:
     """Logs that a host has sent."""
     target = to.folder / "service/logs" / owner
-    return unpack(io.BytesIO(body), target, lambda text: clean_text(text, to.secrets), to.room).missed
-
-
-def _write(to: Collection, name: str, pieces: Iterator[str] | tuple[str, ...]) -> list[tuple[str, str]]:
-    is_whole = write_pieces(to.folder / name, pieces, to.room)
-    return [] if is_whole else [(name, "there was no room for all of it")]
+    return unpack(io.BytesIO(body), target, to.clean, to.room).missed

@@ -44,4 +44,6 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self._verbs.items()])
+            rows = [(name, text) for name, (_, text) in self._verbs.items()]
+            rows += [(name, each.get_short_help_str(80)) for name, each in self.commands.items()]
+            formatter.write_dl(rows)

@@ -16,6 +16,7 @@ import msgspec
 
 from muster.client.target import Target, make_context
 from muster.client.timekeeping import Timekeeper
+from muster.client.words import words_of
 from muster.errors import ExternalError
 from muster.frozen import dataclass
 
@@ -143,7 +144,7 @@ def _why(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorSSLError):
         return "its certificate is not of the expected authority"
     if isinstance(error, aiohttp.ClientConnectorError):
-        return (error.os_error.strerror or str(error.os_error)).lower()
+        return words_of(error)
     return str(error) or type(error).__name__
 
 

@@ -48,7 +48,7 @@ async def make_bundle(machine: Machine, wish: Wish) -> Made:
     """Collect everything of a host in an archive."""
     with open_folder(wish.scratch) as folder:
         secrets = await off_loop(load_secrets, machine.root)
-        to = Collection(machine, folder, secrets, Room())
+        to = Collection(folder, secrets, Room(), machine)
         kept = await collect(to, (*parts_of_host(), *wish.more))
         return await finish(folder, wish, kept)
 

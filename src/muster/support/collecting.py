@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -15,10 +14,11 @@ from muster.frozen import dataclass
 from muster.machine import Machine
 from muster.patience import finish_within
 from muster.release.off_loop import off_loop
-from muster.support.copying import Clean, FolderCopy
+from muster.support.copying import FolderCopy
 from muster.support.parts import COMMANDS, FOLDERS, JOURNALS, Folder, Journal
-from muster.support.room import Kept, Room, load_pieces, reason_of, write_pieces
+from muster.support.room import Kept, load_pieces, reason_of
 from muster.support.secrets import clean_json, clean_log, clean_text
+from muster.support.sink import Sink
 
 _JOURNAL_S: Final = 90
 _SCRIPT: Final = (
@@ -36,19 +36,10 @@ _COMMAND_BYTES: Final = 4 << 20
 
 
 @dataclass(frozen=True)
-class Collection:
-    """What is being collected: of which machine, and where it goes."""
+class Collection(Sink):
+    """What is being collected, and of which machine."""
 
     machine: Machine
-    folder: Path
-    secrets: tuple[str, ...] = field(repr=False)
-    room: Room
-
-    async def keep_text(self, name: str, text: str, clean: Clean = clean_text) -> Kept:
-        """Write one file."""
-        pieces = (clean(each, self.secrets) for each in (text,))
-        is_whole = await off_loop(write_pieces, self.folder / name, pieces, self.room)
-        return Kept() if is_whole else Kept(missed=((name, "there was no room for all of it"),))
 
 
 @dataclass(frozen=True)
@@ -117,9 +108,7 @@ def _keep_journal(to: Collection, journal: Journal, raw: Path) -> list[tuple[str
     is_cut = raw.stat().st_size >= journal.most
     pieces = clean_log(load_pieces(raw, is_cut=is_cut), to.secrets)
     missed = [(journal.name, f"only its last {journal.most >> 10} KiB are here")] if is_cut else []
-    if not write_pieces(to.folder / journal.name, pieces, to.room):
-        missed.append((journal.name, "there was no room for all of it"))
-    return missed
+    return [*missed, *to.write(journal.name, pieces).missed]
 
 
 async def _folder(to: Collection, folder: Folder) -> Kept:

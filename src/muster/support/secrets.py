@@ -132,16 +132,17 @@ def clean_json(text: str, secrets: Sequence[str]) -> str:
     """A JSON document without secrets, which still is one; any other text as settings are."""
     try:
         value = json.loads(text)
-        return json.dumps(_clean_value(value, secrets), indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(clean_value(value, secrets), indent=1, ensure_ascii=False) + "\n"
     except (ValueError, RecursionError):
         return clean_config(text, secrets)
 
 
-def _clean_value(value: Any, secrets: Sequence[str], key: str = "") -> Any:
+def clean_value(value: Any, secrets: Sequence[str], key: str = "") -> Any:
+    """Plain data without secrets."""
     if isinstance(value, dict):
-        return {name: _clean_value(each, secrets, str(name)) for name, each in value.items()}
+        return {name: clean_value(each, secrets, str(name)) for name, each in value.items()}
     if isinstance(value, list):
-        return [_clean_value(each, secrets, key) for each in value]
+        return [clean_value(each, secrets, key) for each in value]
     if not isinstance(value, str):
         return value
     return MASK if value and is_secret_key(key) else clean_text(value, secrets)
