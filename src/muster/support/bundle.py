@@ -50,6 +50,7 @@ async def make_bundle(machine: Machine, wish: Wish) -> Made:
         secrets = await off_loop(load_secrets, machine.root)
         to = Collection(folder, secrets, Room(), machine)
         kept = await collect(to, (*parts_of_host(), *wish.more))
+        to.room.close()
         return await finish(folder, wish, kept)
 
 

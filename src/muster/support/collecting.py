@@ -28,6 +28,7 @@ _SCRIPT: Final = (
     ' | tail --bytes="$most" >"$raw"'
 )
 """What comes before the end goes by and needs no memory; when time is up, what came until then is kept."""
+_CLEAN_S: Final = 120.0
 _NO_SUCH_UNIT: Final = "No data available"
 _COMMAND_S: Final = 20.0
 _FOLDER_S: Final = 30.0
@@ -54,7 +55,7 @@ class Part:
 def parts_of_host() -> Iterator[Part]:
     """What every host has."""
     for journal in JOURNALS:
-        yield Part(journal.name, partial(_journal, journal=journal), _JOURNAL_S + 2 * _COMMAND_S)
+        yield Part(journal.name, partial(_journal, journal=journal), _JOURNAL_S + _COMMAND_S + _CLEAN_S)
     for name, argv in COMMANDS.items():
         yield Part(name, partial(_command, name=name, argv=argv), _COMMAND_S + _GRACE_S)
     for folder in FOLDERS:

@@ -42,6 +42,11 @@ class Room:
             self._left -= size if is_enough else 0
             return is_enough
 
+    def close(self) -> None:
+        """Take nothing more: who was too late stops where they are."""
+        with self._lock:
+            self._left = 0
+
     @property
     def is_full(self) -> bool:
         return self._left <= 0

@@ -173,8 +173,12 @@ def _without_late_key(text: str) -> str:
 
 
 def _clean_suspects(text: str) -> str:
+    whole = text.lower()
+    suspect = [word for word in _SUSPECT if word in whole]
+    if not suspect:
+        return text
     lines = text.splitlines(keepends=True)
-    marks = [any(word in small for word in _SUSPECT) for small in map(str.lower, lines)]
+    marks = [any(word in small for word in suspect) for small in map(str.lower, lines)]
     # A value may stand in the line after that of its name.
     near = [mark or before for mark, before in zip(marks, [False, *marks], strict=False)]
     groups = groupby(zip(near, lines, strict=True), key=lambda pair: pair[0])

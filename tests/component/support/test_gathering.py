@@ -7,18 +7,22 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from muster.cli.bundle_parts import parts_beside
+from muster.cli.gather_lab import keep_lab
 from muster.client.calls import open_calls
 from muster.client.host import HostCalls
 from muster.client.target import Caller, Target
 from muster.errors import MusterError
 from muster.image.pki import build_service_authority
 from muster.image.tokens import build_tokens
+from muster.lab.plan import LabPlan
+from muster.lab.store import make_lab
 from muster.support.bundle import Wish, finish, make_bundle, open_folder
 from muster.support.first_page import About
 from muster.support.gathering import Gathered, Order, gather
@@ -29,7 +33,7 @@ from tests.component.agent_machine_steps.machines import RecordedMachine
 from tests.component.client.scene import Papers, make_papers
 from tests.component.service.processes import free_port, person, served, until, watched_hosts
 from tests.component.service.whole import machines, open_service, play
-from tests.component.support.scene import SECRET, Room, put_bundle, read_archive
+from tests.component.support.scene import SECRET, Room, put_bundle, read_archive, save
 
 DMESG = "fine\nI/O error, dev sdb, sector 1 op 0x0:(READ)\n"
 
@@ -247,3 +251,36 @@ def test_the_log_of_a_service_that_was_killed(tmp_path: Path) -> None:
         assert "inventory.json" in files
 
     play(scene, 180)
+
+
+def test_what_a_lab_has_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    lab = make_lab(tmp_path / "muster/labs/t1", LabPlan("t1", "", "amd64", "", (), (), ()))
+    save(
+        lab.machine_folder("a") / "serial.log",
+        f"login: token={SECRET}\nOut of memory: Killed process 7 (muster) x\n",
+    )
+
+    async def scene() -> None:
+        extra = ("lab", partial(keep_lab, name="t1"))
+        files, found, _ = await collect(replace(order_of("no token", tmp_path), extras=(extra,)), tmp_path)
+        assert found.asked[-1] == ("lab", "kept")
+        assert files["lab/a/serial.log"].startswith("login: token=••••\n")
+        assert json.loads(files["lab/plan.json"])["name"] == "t1"
+        cause = json.loads(files["summary.json"])["cause"]
+        assert (cause["id"], cause["hosts"]) == ("out-of-memory", ["a"])
+
+    play(scene, 60)
+
+
+def test_a_lab_that_is_not_there(tmp_path: Path, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    room.put("192.0.2.1", {"dmesg.txt": "fine\n"})
+
+    async def scene() -> None:
+        extra = ("lab", partial(keep_lab, name="t1"))
+        order = replace(order_of("no token", tmp_path, Known("a", ("192.0.2.1",))), extras=(extra,))
+        _, found, _ = await collect(order, tmp_path)
+        assert found.asked[-1] == ("lab", "there is no lab t1")
+
+    play(scene, 60)

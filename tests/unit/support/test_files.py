@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import os
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,15 @@ def test_an_archive_that_breaks_off(tmp_path: Path) -> None:
     assert unpack(io.BytesIO(b"ssh: no such thing"), tmp_path / "no", str, Room()).missed
     assert not (tmp_path / "no").exists()
     assert unpack(io.BytesIO(b""), tmp_path / "no", str, Room()).missed
+
+
+def test_who_is_too_late_writes_nothing_more(tmp_path: Path) -> None:
+    room = Room()
+
+    def pieces() -> Iterator[str]:
+        yield "in time\n"
+        room.close()
+        yield "too late\n"
+
+    assert not write_pieces(tmp_path / "a", pieces(), room)
+    assert (tmp_path / "a").read_text() == f"in time\n{CUT}"
