@@ -80,3 +80,14 @@ def release_store(request: pytest.FixtureRequest) -> Path:
     done = muster.run("release", "build", "--output", "json")
     assert done.status == 0, done.err
     return Path(json.loads(done.out)["store"])
+
+
+@pytest.fixture(scope="session")
+def kube(release_store: Path) -> Path:
+    """The program that is all of Kubernetes and etcd, as the build of the release left it."""
+    found = sorted(
+        (release_store.parent / "programs").glob("kube-*/kube"), key=lambda path: path.stat().st_mtime
+    )
+    if not found:
+        pytest.skip("the release was not built here, and its programs are not beside its store")
+    return found[-1]

@@ -16,6 +16,7 @@ _VERBS: Final = {
     "install": ("host_install:install", "Write this host's disk, and boot from it."),
     "images": ("host_images:images", "Hand the images on the disk to containerd."),
     "bundle": ("host_bundle:bundle", "Collect what tells how this host is in one file, without secrets."),
+    "member": ("host_member:member", "Find this host's place among the members of etcd."),
     "join": ("host_join:join", "Tell the service how far this node is, until the cluster is complete."),
 }
 

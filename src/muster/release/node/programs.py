@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
 from muster.model.meeting import url_host
+from muster.model.voters import VOTERS_FILE, Voters, render_members
 from muster.release.model import Release
 from muster.release.node.certificates import HOME, PKI
 from muster.release.node.cluster import Cluster, Member
@@ -25,6 +27,13 @@ KUBE_NAMES: Final = (
 )  # fmt: skip
 """What the one program is called by; it does what its name says."""
 _OWN: Final = ("muster-api", "muster-images", "muster-kube", "muster-node-network")
+_LEARNER: Final = "/var/lib/muster/etcd-learner"
+_REPLACING: Final = f"""\
+# A host that is installed again finds that the others know it already. By what stands in {VOTERS_FILE}
+# it asks them, takes the place of its old member, and gets its vote when it is in step.
+EnvironmentFile=-/run/muster/etcd.env
+ExecStartPre=/bin/sh -c '[ -e /var/lib/etcd/member/wal ] || exec /usr/bin/muster host member'
+ExecStartPost=-/bin/sh -c '[ ! -e {_LEARNER} ] || exec /usr/bin/muster host member --promote'"""
 _EVERYWHERE: Final = {4: "0.0.0.0", 6: "::"}  # noqa: S104
 
 
@@ -43,13 +52,19 @@ def programs(release: Release, cluster: Cluster, host: Member, tuning: Tuning) -
             "/usr/local/bin/muster-wait-for-api", load_template("scripts/wait-for-api.sh").encode(), PROGRAM
         ),
     ]
+    if host in cluster.voters and len(cluster.voters) > 1:
+        files.append(File(VOTERS_FILE, msgspec.json.encode(_voters(cluster, host)), PUBLIC))
     return Config(tuple(files), tuple(units))
+
+
+def _voters(cluster: Cluster, host: Member) -> Voters:
+    return Voters(host.name, {each.name: url_host(each.addresses[0]) for each in cluster.voters})
 
 
 def _values(release: Release, cluster: Cluster, host: Member) -> dict[str, str]:
     kube = next(each.digest for each in release.components if each.program == KUBE)
     everywhere = _EVERYWHERE[host.addresses[0].version]
-    members = (f"{member.name}=https://{url_host(member.addresses[0])}:2380" for member in cluster.voters)
+    voters = _voters(cluster, host)
     return {
         "name": host.name,
         "address": url_host(host.addresses[0]),
@@ -57,7 +72,8 @@ def _values(release: Release, cluster: Cluster, host: Member) -> dict[str, str]:
         "node_addresses": ",".join(map(str, host.addresses)),
         "everywhere": f"[{everywhere}]" if ":" in everywhere else everywhere,
         "plain_everywhere": everywhere,
-        "etcd_members": ",".join(members),
+        "etcd_members": render_members(voters.initial),
+        "replacing": _REPLACING if len(cluster.voters) > 1 else "",
         "cluster_id": cluster.id,
         "cluster_name": cluster.name,
         "dns_domain": cluster.dns_domain,
