@@ -25,6 +25,7 @@ from muster.release.node.authorities import SiteAuthorities, make_authorities
 from muster.release.node.cluster import Cluster as NodeCluster
 from muster.release.node.payload import plan_cluster
 from muster.service.drivers.install_config import render_install_config
+from muster.service.drivers.keeping import keep_each_other
 from muster.service.drivers.members import find_members, host_name
 from muster.service.release_driver import ClusterOrder
 from muster.service.state import Host
@@ -82,10 +83,11 @@ class KubernetesDriver:
         files["metadata.json"] = json.dumps({"clusterName": order.cluster.name, "clusterID": id}).encode()
         authorities = make_authorities(site, id, self._random, self._clock())
         members = {host_name(host): host for host in order.hosts}
-        configs = plan_cluster(self._release(order), self._cluster(order, id), authorities, self._random)
-        for hostname, config in configs.items():
-            host = members[hostname]
-            files[f"host/{host.id}.ign"] = json.dumps(_tree(order, host, config)).encode()
+        cluster = self._cluster(order, id)
+        configs = plan_cluster(self._release(order), cluster, authorities, self._random)
+        trees = {name: _tree(order, members[name], config) for name, config in configs.items()}
+        for name, tree in keep_each_other(cluster, trees).items():
+            files[f"host/{members[name].id}.ign"] = json.dumps(tree).encode()
         return files
 
     def _secrets(self, order: ClusterOrder) -> SiteSecrets:

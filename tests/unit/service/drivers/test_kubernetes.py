@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -109,6 +111,29 @@ def test_an_arbiter_has_a_vote_and_no_address() -> None:
     assert f"host-3=https://{address(3)}:2380" in etcd
     body = yaml.safe_load(files["install-config.yaml"])
     assert (body["arbiter"]["replicas"], body["controlPlane"]["replicas"]) == (1, 2)
+
+
+def test_control_plane_hosts_keep_each_others_configurations() -> None:
+    files = driver().prepare(order(overrides='{"ignition": {"version": "3.2.0"}, "passwd": {"users": []}}'))
+    trees = {number: json.loads(files[f"host/{host_id(number)}.ign"]) for number in (1, 2, 3)}
+    for number, tree in trees.items():
+        kept = {each["path"]: each for each in tree["storage"]["files"] if "/kept/" in each["path"]}
+        assert len(kept) == 2
+        for path, file in kept.items():
+            assert file["mode"] == 0o600
+            assert file["contents"]["compression"] == "gzip"
+            packed = base64.b64decode(file["contents"]["source"].partition(",")[2])
+            found = json.loads(gzip.decompress(packed))
+            name = path.rpartition("/")[2].removesuffix(".ign")
+            (owner,) = [other for other in trees if other != number and named(trees[other]) == name]
+            whole = trees[owner]
+            own = [each for each in whole["storage"]["files"] if "/kept/" not in each["path"]]
+            assert found == {**whole, "storage": {"files": own}}
+
+
+def named(tree: dict[str, Any]) -> str:
+    file = next(each for each in tree["storage"]["files"] if each["path"] == "/etc/hostname")
+    return base64.b64decode(file["contents"]["source"].partition(",")[2]).decode().strip()
 
 
 def test_the_kubeconfig_is_that_of_the_cluster_and_stays_the_same() -> None:
