@@ -11,7 +11,16 @@ from muster.model.host import Role
 from muster.model.plan import PodNetwork
 from muster.model.registries import Mirror, RegistriesConf, Registry
 from muster.model.values import IP, Network, Secret
-from muster.release.model import AddOn, Component, Manifest, Needs, Release, ReleaseImage
+from muster.release.model import (
+    AddOn,
+    Component,
+    Condition,
+    ConditionKind,
+    Manifest,
+    Needs,
+    Release,
+    ReleaseImage,
+)
 from muster.release.node.authorities import ClusterAuthorities, make_authorities
 from muster.release.node.cluster import Cluster, Member
 from muster.release.oci.digest import parse_digest
@@ -29,8 +38,9 @@ def _image(id: str, digit: str) -> ReleaseImage:
 
 
 def _add_on(id: str, dependencies: tuple[str, ...] = (), conflicts: tuple[str, ...] = ()) -> AddOn:
+    ready = (Condition(ConditionKind.DEPLOYMENT_AVAILABLE, id, "kube-system"),)
     manifest = Manifest("10-all.yaml", f"kind: ConfigMap\napiVersion: v1\nmetadata: {{name: {id}}}\n")
-    return AddOn(id, id, "v1", "", "", (), (manifest,), Needs(), Needs(), dependencies, conflicts, ready=())
+    return AddOn(id, id, "v1", "", "", (), (manifest,), Needs(), Needs(), dependencies, conflicts, ready)
 
 
 RELEASE = Release(

@@ -199,30 +199,7 @@ def test_whoever_answers_takes_requests(codes: tuple[int, ...], listens: bool, h
     assert asked_for == ["https://[2001:db8::10]:443/", "http://[2001:db8::10]:80/"][: len(codes)]
 
 
-def test_setting_up_waits_for_hosts_and_gives_its_login_away(host: Path) -> None:
-    stand_in(host, "sleep", "")
-    nodes = "printf 'node/master-%s\\n' 0 1 2; echo node/worker-1; [ $count -ge 1 ] && echo node/worker-0"
-    stand_in(host, "kubectl", f'case "$*" in *"get nodes"*) {COUNT}{nodes} ;; esac\nexit 0')
-    done = start(host, "cluster-setup")
-    assert (done.returncode, done.stdout) == (0, "waiting for hosts that have not joined yet: worker-0\n")
-    said = asked(host, "kubectl")
-    assert said[0].startswith("kubectl apply --server-side")
-    assert "kubectl label --overwrite node worker-0 node-role.kubernetes.io/worker=" in said[-2:]
-    assert not (host / "etc/kubernetes/setup/kubeconfig").exists()
-    assert (host / "var/lib/muster/cluster-setup.done").exists()
-
-
-def test_setting_up_fails_without_having_been_done(host: Path) -> None:
-    stand_in(host, "kubectl", 'case "$*" in *apply*) echo refused >&2; exit 1 ;; esac')
-    done = start(host, "cluster-setup")
-    assert (done.returncode, done.stderr) == (1, "refused\n")
-    assert (host / "etc/kubernetes/setup/kubeconfig").exists()
-    assert not (host / "var/lib/muster").exists()
-
-
-@pytest.mark.parametrize(
-    "script", ["cluster-setup", "ingress-listens", "node-network", "vips", "wait-for-api"]
-)
+@pytest.mark.parametrize("script", ["ingress-listens", "node-network", "vips", "wait-for-api"])
 def test_scripts_are_scripts(script: str, tmp_path: Path) -> None:
     path = tmp_path / script
     path.write_text(load_template(f"scripts/{script}.sh"))

@@ -47,6 +47,8 @@ class Wish:
     stream: str = ""
     """The line of operating system images that it names; empty for the release's default."""
     access: SiteAccess = field(default_factory=SiteAccess)
+    add_ons: tuple[str, ...] = ()
+    """What it wants of its release besides."""
     has_default: bool = False
     """Whether hosts boot Muster's machine OS when no release is named."""
 

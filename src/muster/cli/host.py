@@ -17,6 +17,7 @@ _VERBS: Final = {
     "images": ("host_images:images", "Hand the images on the disk to containerd."),
     "bundle": ("host_bundle:bundle", "Collect what tells how this host is in one file, without secrets."),
     "member": ("host_member:member", "Find this host's place among the members of etcd."),
+    "setup": ("host_setup:setup", "Set up what is done once for the whole cluster."),
     "join": ("host_join:join", "Tell the service how far this node is, until the cluster is complete."),
 }
 

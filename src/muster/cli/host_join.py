@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from muster.cli.host_clock import HostClock
     from muster.client.calls import Calls
-    from muster.model.wire.enums import HostStage
+    from muster.model.setting_up import Told
+    from muster.model.wire.enums import FinalizingStage, HostStage
     from muster.node.joining import Join
 
 _GIVE_UP_S: Final = 4 * 3600.0
@@ -68,10 +69,21 @@ class _Service:
         await self._tell(lambda: self._host.progress(stage))
         await self._tell(lambda: self._clock.report(self._host))
 
-    async def available(self, operator: str) -> None:
-        body = {"name": operator, "status": "available", "status_info": "all of it is set up"}
+    async def part(self, id: str, told: Told) -> None:
+        log.say("%s: %s: %s", id, told.status, told.info)
+        body = {"name": id, "status": told.status, "status_info": told.info}
         path = f"/clusters/{self._facts.cluster_id}/monitored-operators"
         await self._tell(lambda: self._calls.call("PUT", path, body))
+
+    async def finalizing(self, stage: FinalizingStage) -> bool:
+        from muster.client.calls import Refused, Unreachable
+
+        path = f"/clusters/{self._facts.cluster_id}/progress"
+        try:
+            await self._calls.call("PUT", path, {"finalizing_stage": stage})
+        except (Refused, Unreachable):
+            return False
+        return True
 
     async def _tell(self, call: Callable[[], Awaitable[object]]) -> None:
         from muster.client.calls import Refused, Unreachable

@@ -12,12 +12,14 @@ from muster.cli.access import AccessFlags, settings_of
 from muster.cli.base_image import Wish
 from muster.cli.loop import run_async
 from muster.cli.options import BaseImageFlags
+from muster.config.kinds import ADD_ONS_FILE
 from muster.image.base_image import BaseImage, obtain_base_image
 from muster.image.cache.memory import release_memory
 from muster.image.cache.records import ImageRecord
 from muster.image.cache.store import Cache
 from muster.image.release_image import Wanted, fetch, obtain
 from muster.model.release import RPM_ARCHITECTURES, os_image_streams
+from muster.release.chosen import check_chosen
 from muster.release.kinds.description import Description
 from muster.release.kinds.known import kind_of
 from muster.release.kinds.stored import choose_release
@@ -33,6 +35,7 @@ def obtain_from_release(flags: BaseImageFlags, cache: Cache, wish: Wish) -> Base
     """The live ISO of the release that a flag or the site names, for the site's architecture."""
     release = run_async(lambda: _describe(flags, cache, wish))
     _logger.debug("release %s %s: %s", release.kind, release.version, release.image)
+    check_chosen(release.offers, wish.add_ons, ADD_ONS_FILE)
     rpm = RPM_ARCHITECTURES.get(wish.architecture, wish.architecture)
     live = kind_of(release).live_image(release, wish.stream or _stream(release), rpm)
     if live is None:

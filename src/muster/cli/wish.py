@@ -51,6 +51,7 @@ def wish_of(found: Site, plan: Plan) -> Wish:
         architecture=plan.architecture,
         stream=str(stream) if stream else "",
         access=SiteAccess(plan.pull_secret.reveal(), plan.registries, _some(plan.trust_bundle)),
+        add_ons=plan.add_ons,
         has_default=True,
     )
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from muster.model.add_ons import AddOnsConfig
 from muster.model.agent_config import AgentConfig
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
 from muster.model.install_config import InstallConfig
@@ -27,6 +28,7 @@ EXTRA_DIR: Final = "openshift"
 IMAGE_BASED_EXTRA_DIR: Final = "extra-manifests"
 FINISHED_DIR: Final = "cluster-configuration"
 """What `openshift-install image-based create config-image` puts onto its image, and reads back."""
+ADD_ONS_FILE: Final = "add-ons.yaml"
 LAB_FILE: Final = "lab.yaml"
 """It speaks of a rehearsal, and no medium depends on it."""
 TOP_FILES: Final[Mapping[str, type[Model]]] = {
@@ -35,6 +37,7 @@ TOP_FILES: Final[Mapping[str, type[Model]]] = {
     "image-based-installation-config.yaml": ImageBasedInstallationConfig,
     "image-based-config.yaml": ImageBasedConfig,
     "nodes-config.yaml": NodesConfig,
+    ADD_ONS_FILE: AddOnsConfig,
     LAB_FILE: LabConfig,
 }
 MANIFEST_FILES: Final[Mapping[str, type[Model]]] = {

@@ -19,6 +19,7 @@ from muster.config.document.parse import parse_yaml
 from muster.config.formats.registries import parse_registries
 from muster.config.hosts import collect_hosts
 from muster.config.kinds import (
+    ADD_ONS_FILE,
     EXTRA_DIR,
     FINISHED_DIR,
     IMAGE_BASED_EXTRA_DIR,
@@ -30,6 +31,7 @@ from muster.config.kinds import (
 )
 from muster.config.lift import lift_manifests
 from muster.config.spelling import closest
+from muster.model.add_ons import AddOnsConfig
 from muster.model.agent_config import AgentConfig
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
 from muster.model.install_config import InstallConfig
@@ -100,6 +102,7 @@ class _Loader:
             ),
             image_based=cast(ImageBasedConfig | None, top.get("image-based-config.yaml")),
             nodes=nodes,
+            add_ons=cast(AddOnsConfig | None, top.get(ADD_ONS_FILE)),
             lab=cast(LabConfig | None, top.get(LAB_FILE)),
             unread=tuple(self.unread),
             sources=tuple(self.sources),

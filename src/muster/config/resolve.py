@@ -87,6 +87,7 @@ def resolve_site(site: Site) -> Plan:
         settings=settings(site, platform, decisions.note),
         manifest_settings=manifest_settings(site),
         extra_manifests=tuple((each.source.name, each.source.text) for each in site.extra_manifests),
+        add_ons=tuple(site.add_ons.add_ons) if site.add_ons else (),
         decisions=tuple(decisions.made),
     )
 

@@ -101,6 +101,8 @@ def _source_lines(plan: Plan) -> Iterator[str]:
         address = redact_url(plan.proxy.http or plan.proxy.https)
         yield f"  proxy     {address}, directly: {plan.proxy.no_proxy or 'nothing'}"
     yield f"  ssh       {len(plan.ssh_key.splitlines())} key{'s' if plan.ssh_key.count(chr(10)) else ''}"
+    if plan.add_ons:
+        yield f"  add-ons   {', '.join(plan.add_ons)}"
     if plan.extra_manifests:
         yield f"  manifests {', '.join(name for name, _ in plan.extra_manifests)}"
     further = sorted(plan.settings)
@@ -184,6 +186,7 @@ def plan_json(plan: Plan) -> dict[str, object]:
         "proxy": _proxy_json(plan.proxy) if plan.proxy else None,
         "minimalISO": plan.minimal_iso,
         "bootArtifactsBaseURL": plan.boot_artifacts_base_url or None,
+        "addOns": list(plan.add_ons),
         "extraManifests": [name for name, _ in plan.extra_manifests],
         "settings": masked(dict(plan.settings)),
         "manifestSettings": masked(dict(plan.manifest_settings)),

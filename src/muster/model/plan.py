@@ -142,6 +142,8 @@ class Plan:
     """Further fields of AgentClusterInstall and InfraEnv, by kind, that only manifests have."""
     extra_manifests: tuple[tuple[str, str], ...] = field(repr=False)
     """Manifests that are handed to the cluster as they are, by the name of their file."""
+    add_ons: tuple[str, ...] = ()
+    """Those of the release that the cluster gets, by id."""
     decisions: tuple[Decision, ...] = field(default=(), compare=False)
 
     @property

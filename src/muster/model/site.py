@@ -8,6 +8,7 @@ from dataclasses import field
 from datetime import date
 
 from muster.frozen import dataclass
+from muster.model.add_ons import AddOnsConfig
 from muster.model.agent_config import AgentConfig
 from muster.model.host import Host
 from muster.model.image_based import ImageBasedConfig, ImageBasedInstallationConfig
@@ -104,6 +105,7 @@ class Site:
     image_based_installation: ImageBasedInstallationConfig | None = None
     image_based: ImageBasedConfig | None = None
     nodes: NodesConfig | None = None
+    add_ons: AddOnsConfig | None = None
     lab: LabConfig | None = None
     unread: tuple[str, ...] = ()
     """Files that are there but could not be read, so that what they say is not known."""

@@ -13,11 +13,12 @@ import msgspec
 from muster.errors import MusterError
 from muster.machine import Machine
 from muster.model.meeting import PLATFORM
-from muster.model.wire.enums import HostStage
+from muster.model.setting_up import SetupProgress, Told
+from muster.model.wire.enums import FinalizingStage, HostStage
+from muster.node.setting_up import load_progress
 
 FILE: Final = "etc/muster/join.json"
 AUTHORITY: Final = "etc/muster/service-ca.crt"
-SETUP_DONE: Final = "var/lib/muster/cluster-setup.done"
 _KUBECONFIG: Final = "/etc/kubernetes/kubelet.conf"
 _LOOK_S: Final = 3.0
 _DEADLINE_S: Final = 30.0
@@ -41,7 +42,10 @@ class Ear(Protocol):
 
     async def stage(self, stage: HostStage) -> None: ...
 
-    async def available(self, operator: str) -> None: ...
+    async def part(self, id: str, told: Told) -> None: ...
+
+    async def finalizing(self, stage: FinalizingStage) -> bool:
+        """Whether that is accepted: hosts that are still on their way may keep the cluster from it."""
 
 
 async def join(facts: Join, machine: Machine, ear: Ear, sleep: Callable[[float], Awaitable[None]]) -> None:
@@ -59,11 +63,35 @@ async def join(facts: Join, machine: Machine, ear: Ear, sleep: Callable[[float],
             told = stage
         else:
             await sleep(_LOOK_S)
-    if not (machine.root / "etc/kubernetes/setup").is_dir():
-        return
-    while not (machine.root / SETUP_DONE).exists():
+    if (machine.root / "etc/kubernetes/setup").is_dir():
+        await _follow_setup(machine.root, ear, sleep)
+
+
+async def _follow_setup(root: Path, ear: Ear, sleep: Callable[[float], Awaitable[None]]) -> None:
+    """Tell how far each part of the cluster is, until nothing is left to be done."""
+    told: dict[str, Told] = {}
+    stage = ""
+    while True:
+        progress = load_progress(root)
+        for id, part in progress.parts.items():
+            if told.get(id) != part:
+                await ear.part(id, part)
+                told[id] = part
+        now = finalizing_stage(progress)
+        if now is not None and now != stage and await ear.finalizing(now):
+            stage = now
+        if progress.done:
+            return
         await sleep(_LOOK_S)
-    await ear.available(PLATFORM)
+
+
+def finalizing_stage(progress: SetupProgress) -> FinalizingStage | None:
+    """What the cluster is doing, in the words of the interface."""
+    if not progress.parts or progress.done:
+        return None
+    own = progress.parts.get(PLATFORM)
+    is_own = own is None or own.status != "available"
+    return "Waiting for cluster operators" if is_own else "Waiting for olm operators csv"
 
 
 async def _look(machine: Machine, name: str, role: str) -> HostStage | None:

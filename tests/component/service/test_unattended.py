@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -103,6 +104,33 @@ def test_a_site_installs_itself_with_the_names_that_its_files_say(tmp_path: Path
                     told = await site.ask("PUT", path, body, X_Secret_Key=token)
                     assert told.status == 200, told.body
                     await site.until(MEETING.cluster_id, lambda each: each["status"] == "installed")
+
+    play(scene)
+
+
+def test_what_is_on_top_is_waited_for_and_may_fail_with_its_reason(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            hosts = machines(3)
+            async with unattended(site, replace(course(site, hosts), on_top=("traefik",))):
+                await made(site)
+                async with site.hosts(MEETING.infra_env_id, hosts):
+                    await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
+                    token = site.agent_token(MEETING.infra_env_id)
+
+                    async def tell(name: str, status: str, info: str) -> None:
+                        body = {"name": name, "status": status, "status_info": info}
+                        path = f"/clusters/{MEETING.cluster_id}/monitored-operators"
+                        told = await site.ask("PUT", path, body, X_Secret_Key=token)
+                        assert told.status == 200, told.body
+
+                    await tell(PLATFORM, "available", "all of it is set up")
+                    await tell("traefik", "progressing", "1 of 2 pods ready")
+                    why = await site.ask("GET", f"/clusters/{MEETING.cluster_id}/why")
+                    assert "traefik (1 of 2 pods ready)" in why.json["summary"]
+                    await tell("traefik", "failed", "not ready after 30 minutes: no such image")
+                    end = await site.until(MEETING.cluster_id, lambda each: each["status"] == "installed")
+                    assert "traefik (not ready after 30 minutes: no such image)" in end["status_info"]
 
     play(scene)
 

@@ -8,14 +8,18 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from muster.errors import ExternalError, MusterError
-from muster.model.wire.enums import HostStage
+from muster.files import save_file
+from muster.model.setting_up import SetupProgress, Told
+from muster.model.wire.enums import FinalizingStage, HostStage
 from muster.model.wire.host import Host, HostProgressInfo
 from muster.node.config import add_join
-from muster.node.joining import AUTHORITY, FILE, SETUP_DONE, Join, forget, is_ready, join, load_join
+from muster.node.joining import AUTHORITY, FILE, Join, forget, is_ready, join, load_join
 from muster.node.others import is_control_plane_up, missing_for_leaving
+from muster.node.setting_up import PROGRESS
 from muster.run import Argument, Said
 from tests.unit.service.running import finish
 
@@ -43,12 +47,33 @@ class Recorded:
 class Ear:
     def __init__(self) -> None:
         self.heard: list[str] = []
+        self.refusals = 1
 
     async def stage(self, stage: HostStage) -> None:
         self.heard.append(stage)
 
-    async def available(self, operator: str) -> None:
-        self.heard.append(f"{operator} is available")
+    async def part(self, id: str, told: Told) -> None:
+        self.heard.append(f"{id} is {told.status}: {told.info}")
+
+    async def finalizing(self, stage: FinalizingStage) -> bool:
+        self.refusals -= 1
+        if self.refusals < 0:
+            self.heard.append(stage)
+        return self.refusals < 0
+
+
+WAITING = {"kubernetes": Told("progressing", "hosts that have not joined yet: b")}
+ADDING = {
+    "kubernetes": Told("available", "all of it is set up"),
+    "traefik": Told("progressing", "1 of 2 pods ready"),
+}
+ADDED = {**ADDING, "traefik": Told("failed", "not ready after 30 minutes")}
+SETTING_UP = {
+    30: SetupProgress(WAITING),
+    20: SetupProgress(ADDING),
+    10: SetupProgress(ADDED, done=True),
+}
+"""How far the first host is with the cluster, by how often whoever looks will still sleep."""
 
 
 def tell(facts: Join, machine: Recorded, naps: int = 50) -> list[str]:
@@ -57,9 +82,8 @@ def tell(facts: Join, machine: Recorded, naps: int = 50) -> list[str]:
     async def sleep(_: float) -> None:
         nonlocal left
         left -= 1
-        if left == 10 and (machine.root / "etc/kubernetes/setup").is_dir():
-            (machine.root / SETUP_DONE).parent.mkdir(parents=True)
-            (machine.root / SETUP_DONE).touch()
+        if left in SETTING_UP and (machine.root / "etc/kubernetes/setup").is_dir():
+            save_file(machine.root / PROGRESS, msgspec.json.encode(SETTING_UP[left]))
         assert left, ear.heard
 
     finish(join(facts, machine, ear, sleep))
@@ -81,10 +105,19 @@ def test_a_control_plane_host_is_done_only_when_its_api_is(tmp_path: Path) -> No
     assert tell(FACTS, machine) == ["Joined", "Done"]
 
 
-def test_the_host_that_sets_the_cluster_up_tells_when_that_is_done(tmp_path: Path) -> None:
+def test_the_host_that_sets_the_cluster_up_tells_how_far_each_part_is(tmp_path: Path) -> None:
     machine = Recorded(tmp_path, node("True"))
     (tmp_path / "etc/kubernetes/setup").mkdir(parents=True)
-    assert tell(FACTS, machine) == ["Joined", "Done", "kubernetes is available"]
+    assert tell(FACTS, machine) == [
+        "Joined",
+        "Done",
+        "kubernetes is progressing: hosts that have not joined yet: b",
+        "Waiting for cluster operators",
+        "kubernetes is available: all of it is set up",
+        "traefik is progressing: 1 of 2 pods ready",
+        "Waiting for olm operators csv",
+        "traefik is failed: not ready after 30 minutes",
+    ]
 
 
 @pytest.mark.parametrize(

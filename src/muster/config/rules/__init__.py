@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from muster.config.rules import (
+    add_ons,
     addresses,
     cluster,
     hosts,
@@ -48,5 +49,6 @@ RULES: Final[tuple[RuleFunction, ...]] = (
     *manifests.RULES,
     *image_based.RULES,
     *nodes.RULES,
+    *add_ons.RULES,
     *lab.RULES,
 )

@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Final
 
 from muster.errors import UserError
-from muster.frozen import dataclass
 from muster.model.values import name_fault
+from muster.release.chosen import Fault, chosen_faults
 from muster.release.model import Release
 from muster.release.node.cluster import Cluster, room
 from muster.release.node.images import IMAGES, KUBE
@@ -18,12 +18,6 @@ from muster.release.node.images import IMAGES, KUBE
 _LONGEST_NAME: Final = 63
 _DNS_BITS: Final = 4
 """The name server has the tenth address of the services, and so their network at least sixteen."""
-
-
-@dataclass(frozen=True)
-class _Fault:
-    what: str
-    hint: str
 
 
 def check_cluster(release: Release, cluster: Cluster) -> None:
@@ -36,20 +30,20 @@ def check_cluster(release: Release, cluster: Cluster) -> None:
         )
 
 
-def _member_faults(cluster: Cluster) -> Iterator[_Fault]:
+def _member_faults(cluster: Cluster) -> Iterator[Fault]:
     if not cluster.control_plane:
-        yield _Fault("it has no control-plane host", "give at least one host the role master")
+        yield Fault("it has no control-plane host", "give at least one host the role master")
     for member in cluster.members:
         fault = _name_fault(member.name)
         if fault:
-            yield _Fault(
+            yield Fault(
                 f"{member.name!r} cannot be the name of a node: {fault}",
                 "name hosts with lower-case letters, digits, - and .",
             )
     for name in _twice(member.name for member in cluster.members):
-        yield _Fault(f"two hosts are called {name}", "give every host a name of its own")
+        yield Fault(f"two hosts are called {name}", "give every host a name of its own")
     for address in _twice(str(address) for member in cluster.members for address in member.addresses):
-        yield _Fault(f"two hosts have the address {address}", "give every host addresses of its own")
+        yield Fault(f"two hosts have the address {address}", "give every host addresses of its own")
 
 
 def _name_fault(name: str) -> str:
@@ -60,72 +54,59 @@ def _name_fault(name: str) -> str:
     return fault
 
 
-def _network_faults(cluster: Cluster) -> Iterator[_Fault]:
+def _network_faults(cluster: Cluster) -> Iterator[Fault]:
     families = [network.version for network in cluster.services]
     if len(families) not in (1, 2) or len({*families}) != len(families):
-        yield _Fault("it needs one network of services, or one of each family", "correct serviceNetwork")
+        yield Fault("it needs one network of services, or one of each family", "correct serviceNetwork")
     if [network.cidr.version for network in cluster.pods] != families:
-        yield _Fault(
+        yield Fault(
             "its networks of pods and of services are not of the same families in the same order",
             "list one network of each family, in the same order, in clusterNetwork and serviceNetwork",
         )
     for member in cluster.members:
         if [address.version for address in member.addresses] != families:
-            yield _Fault(
+            yield Fault(
                 f"{member.name} has not one address of each family of the cluster, in the same order",
                 "a host needs an IPv4 address, an IPv6 address, or both, as the networks of services say",
             )
     for network in cluster.services:
         if network.max_prefixlen - network.prefixlen < _DNS_BITS:
-            yield _Fault(f"the network of services {network} is too small", "it needs 16 addresses or more")
+            yield Fault(f"the network of services {network} is too small", "it needs 16 addresses or more")
     for pods in cluster.pods:
         if room(pods) < len(cluster.members):
-            yield _Fault(
+            yield Fault(
                 f"{pods.cidr} has parts of length {pods.host_prefix} for {room(pods)} hosts, "
                 f"there are {len(cluster.members)}",
                 "take a larger network for pods, or a longer hostPrefix",
             )
 
 
-def _vip_faults(cluster: Cluster) -> Iterator[_Fault]:
+def _vip_faults(cluster: Cluster) -> Iterator[Fault]:
     if not cluster.holds_vips:
         return
     families = {network.version for network in cluster.services}
     for kind, vips in (("apiVIPs", cluster.api_vips), ("ingressVIPs", cluster.ingress_vips)):
         versions = [vip.version for vip in vips]
         if len({*versions}) != len(versions) or not families.issuperset(versions):
-            yield _Fault(
+            yield Fault(
                 f"{kind} are {', '.join(map(str, vips))}, which is not one of each family of the cluster",
                 "list at most one address of each family that the networks of services have",
             )
     own = [address for member in cluster.members for address in member.addresses]
     for address in _twice(str(each) for each in (*cluster.api_vips, *cluster.ingress_vips, *{*own})):
-        yield _Fault(
+        yield Fault(
             f"the virtual address {address} is used twice",
             "take an address for it that no host has, and another one for the API than for ingress",
         )
 
 
-def _release_faults(release: Release, cluster: Cluster) -> Iterator[_Fault]:
+def _release_faults(release: Release, cluster: Cluster) -> Iterator[Fault]:
     for id in IMAGES:
         if release.find_image(id) is None:
-            yield _Fault(f"the release has no image {id}", "take a release of kind kubernetes")
+            yield Fault(f"the release has no image {id}", "take a release of kind kubernetes")
     if not any(component.program == KUBE for component in release.components):
-        yield _Fault(f"the release does not say what its program {KUBE} is", "build the release again")
-    for id in cluster.add_ons:
-        add_on = release.find_add_on(id)
-        if add_on is None:
-            there = ", ".join(each.id for each in release.add_ons) or "none"
-            yield _Fault(
-                f"the release has no add-on {id}", f"it has {there}; `muster release build --add-on {id}`"
-            )
-            continue
-        for other in add_on.dependencies:
-            if other not in cluster.add_ons:
-                yield _Fault(f"the add-on {id} needs {other}", f"add {other}, or leave {id} out")
-        for other in add_on.conflicts:
-            if other in cluster.add_ons:
-                yield _Fault(f"the add-ons {id} and {other} exclude each other", "leave one of them out")
+        yield Fault(f"the release does not say what its program {KUBE} is", "build the release again")
+    yield from chosen_faults(release.add_ons, cluster.add_ons)
 
 
 def _twice(names: Iterable[str]) -> list[str]:

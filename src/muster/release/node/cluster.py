@@ -55,7 +55,7 @@ class Cluster:
     add_ons: tuple[str, ...] = ()
     """Ids of those of the release that the cluster gets."""
     manifests: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """The user's own, by file name; they are applied after everything else."""
+    """The user's own, by file name."""
     dns_domain: str = "cluster.local"
     machines: tuple[Network, ...] = ()
     """The networks that its hosts are in."""

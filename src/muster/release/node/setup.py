@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
-from muster.release.model import Release
+import msgspec
+
+from muster.model.ignition import PUBLIC, Config, File, Unit
+from muster.model.meeting import PLATFORM
+from muster.model.setting_up import PLAN_FILE, Part, Ready, SetupPlan
+from muster.release.model import AddOn, Release
 from muster.release.node.certificates import SETUP
 from muster.release.node.cluster import Cluster, Member
 from muster.release.node.templates import fill, load_template
@@ -23,30 +27,52 @@ def setup(release: Release, cluster: Cluster, host: Member, tuning: Tuning, kube
     if host != cluster.first:
         return Config()
     values = _values(release, cluster, host, kubelet_authority)
-    roles = "".join(f"{member.name} {tuning.roles[member.role].label}\n" for member in cluster.members)
-    program = load_template("scripts/cluster-setup.sh")
-    files = [
-        File(f"{SETUP}/nodes", roles.encode(), PUBLIC),
-        File("/usr/local/bin/muster-cluster-setup", program.encode(), PROGRAM),
-        *(
-            File(f"{SETUP}/manifests/{name}", text.encode(), PUBLIC)
-            for name, text in _manifests(release, cluster, values)
-        ),
-    ]
-    return Config(tuple(files), (Unit(_UNIT, fill(load_template(f"units/{_UNIT}"), values)),))
+    own = {
+        f"00-{number}-{name}": fill(load_template(f"manifests/{name}"), values)
+        for number, name in enumerate(_MANIFESTS)
+    }
+    # One folder has them all, and none below it.
+    user = {
+        f"50-{number:03}-{name.replace('/', '-')}": text
+        for number, (name, text) in enumerate(cluster.manifests)
+    }
+    add_ons = {
+        each.id: {f"{60 + number}-{each.id}-{manifest.name}": manifest.text for manifest in each.manifests}
+        for number, each in enumerate(in_order(release, cluster.add_ons))
+    }
+    plan = SetupPlan(
+        nodes={member.name: tuning.roles[member.role].label for member in cluster.members},
+        own=Part(PLATFORM, tuple(own)),
+        manifests=tuple(user),
+        add_ons=tuple(_part(each, add_ons[each.id]) for each in in_order(release, cluster.add_ons)),
+    )
+    texts = {**own, **user, **{name: text for files in add_ons.values() for name, text in files.items()}}
+    files = (
+        File(PLAN_FILE, msgspec.json.encode(plan), PUBLIC),
+        *(File(f"{SETUP}/manifests/{name}", text.encode()) for name, text in texts.items()),
+    )
+    return Config(files, (Unit(_UNIT, fill(load_template(f"units/{_UNIT}"), values)),))
 
 
-def _manifests(release: Release, cluster: Cluster, values: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Manifests by file name, in the order in which they are applied: ours, those of add-ons, the user's."""
-    for number, name in enumerate(_MANIFESTS):
-        yield f"00-{number}-{name}", fill(load_template(f"manifests/{name}"), values)
-    for number, id in enumerate(cluster.add_ons, start=1):
-        add_on = release.find_add_on(id)
-        for manifest in add_on.manifests if add_on else ():
-            yield f"{number:02}-{id}-{manifest.name}", manifest.text
-    for number, (name, text) in enumerate(cluster.manifests):
-        # kubectl looks into one folder, and not into those below it.
-        yield f"90-{number:03}-{name.replace('/', '-')}", text
+def in_order(release: Release, ids: Iterable[str]) -> tuple[AddOn, ...]:
+    """The add-ons of these ids, as they are given, but each after those that it needs."""
+    found: dict[str, AddOn] = {}
+    wanted = [add_on for id in ids if (add_on := release.find_add_on(id)) is not None]
+
+    def visit(add_on: AddOn, path: tuple[str, ...]) -> None:
+        for other in wanted:
+            if other.id in add_on.dependencies and other.id not in path:
+                visit(other, (*path, other.id))
+        found.setdefault(add_on.id, add_on)
+
+    for add_on in wanted:
+        visit(add_on, (add_on.id,))
+    return tuple(found.values())
+
+
+def _part(add_on: AddOn, files: Mapping[str, str]) -> Part:
+    ready = tuple(Ready(each.kind, each.name, each.namespace) for each in add_on.ready)
+    return Part(add_on.id, tuple(files), ready)
 
 
 def _values(release: Release, cluster: Cluster, host: Member, kubelet_authority: str) -> dict[str, str]:

@@ -46,6 +46,8 @@ class SiteTerms:
     trust_bundle: str = field(default="", repr=False)
     manifests: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """What the cluster gets besides, by name."""
+    add_ons: tuple[str, ...] = ()
+    """Those of the release that the cluster gets."""
     tuning: str = "default"
 
 
@@ -117,6 +119,7 @@ class KubernetesDriver:
             tuning=terms.tuning,
             time_servers=_time_servers(order),
             machines=tuple(ip_network(each.cidr or "") for each in state.machine_networks),
+            add_ons=terms.add_ons,
             manifests=(*terms.manifests, *_manifests(order)),
         )
 

@@ -17,6 +17,7 @@ from cryptography import x509
 from muster.certificates.issue import Authority
 from muster.certificates.keys import parse_key
 from muster.config.document.folder import Memory
+from muster.config.kinds import ADD_ONS_FILE
 from muster.config.load import load_site
 from muster.config.manifests import render_yaml
 from muster.config.resolve import resolve_site
@@ -85,6 +86,7 @@ def _load_site(root: Path, meeting: Meeting) -> Site:
     files: dict[str, bytes | None] = dict(_files(root / _ASSISTED / "manifests", "cluster-manifests"))
     files.update(_files(root / _ASSISTED / "extra-manifests", "openshift"))
     for path, name in (
+        (f"{_ASSISTED}/{ADD_ONS_FILE}", ADD_ONS_FILE),
         ("etc/containers/registries.conf", "mirror/registries.conf"),
         ("etc/pki/ca-trust/source/anchors/domain.crt", "mirror/ca-bundle.crt"),
     ):

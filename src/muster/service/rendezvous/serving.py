@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from muster.clock import Change
 from muster.errors import UserError
 from muster.model.plan import Plan
+from muster.model.setting_up import MANIFESTS
 from muster.release.model import Release
 from muster.service.drivers.kubernetes import SiteTerms
 from muster.service.hosting import Running, Settings, Sockets
@@ -41,6 +42,7 @@ def course_of(medium: Medium) -> Course:
         infra_env=infra_env,
         wishes=wishes_of(site, plan),
         expected=_size(plan),
+        on_top=(*([MANIFESTS] if plan.extra_manifests else ()), *plan.add_ons),
     )
 
 
@@ -64,6 +66,7 @@ def terms_of(medium: Medium, tuning: str) -> SiteTerms:
         registries=plan.registries,
         trust_bundle=plan.trust_bundle,
         manifests=plan.extra_manifests,
+        add_ons=plan.add_ons,
         tuning=tuning,
     )
 

@@ -45,6 +45,8 @@ class Course:
     wishes: tuple[Wish, ...]
     expected: int
     """How many hosts have to be there."""
+    on_top: tuple[str, ...] = ()
+    """What the cluster gets besides, by name: it is waited for, but does not fail the cluster."""
 
 
 def is_complete(realm: Realm, expected: int) -> bool:
@@ -93,9 +95,8 @@ class Unattended:
 
         def make_cluster(draft: Draft) -> None:
             made = register_cluster(draft, ids.cluster_id, course.cluster, seal)
-            # The site has its kubeconfig since its medium was made; what is left to wait for is one thing.
-            own = MonitoredOperator(cluster_id=made.id, name=PLATFORM, operator_type="builtin")
-            draft.change(made, monitored_operators=(own,), kubeconfig_given=True)
+            # The site has its kubeconfig since its medium was made.
+            draft.change(made, monitored_operators=_watched(made.id, course.on_top), kubeconfig_given=True)
 
         def make_infra_env(draft: Draft) -> None:
             cluster = service.engine.cluster(ids.cluster_id)
@@ -151,6 +152,12 @@ class Unattended:
 def _tell_clock(draft: Draft, change: Change) -> None:
     what = f"The clock of the rendezvous host {change.words}"
     draft.tell(draft.cluster, "rendezvous_clock_set", what, severity="warning")
+
+
+def _watched(cluster_id: str, on_top: tuple[str, ...]) -> tuple[MonitoredOperator, ...]:
+    own = MonitoredOperator(cluster_id=cluster_id, name=PLATFORM, operator_type="builtin")
+    more = (MonitoredOperator(cluster_id=cluster_id, name=name, operator_type="olm") for name in on_top)
+    return (own, *more)
 
 
 def _tell(draft: Draft, host_id: str, why: str) -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from ipaddress import ip_interface
 from typing import Any, Final
 
+from muster.model.wire.operators import MonitoredOperator
 from muster.service.state import Cluster, Host, Verdict
 
 _MOST: Final = 3
@@ -95,12 +96,27 @@ def cluster_words(cluster: Cluster) -> Words:
             "name": lambda: cluster.name,
             "info": lambda: cluster.status_info,
             "stage": lambda: stage or "before the first stage",
-            "doing": lambda: f": {stage}" if stage else "",
+            "doing": lambda: _doing(cluster),
             "preparation": lambda: (
                 cluster.preparation.reason or "what the hosts are to be given was not made"
             ),
-            "broken": lambda: ", ".join(
-                each.name or "an operator" for each in cluster.monitored_operators if each.status == "failed"
+            "broken": lambda: "; ".join(
+                _operator(each) for each in cluster.monitored_operators if each.status == "failed"
             ),
         }
     )
+
+
+def _doing(cluster: Cluster) -> str:
+    """What a cluster that comes up is doing: the first thing that tells how far it is, else its stage."""
+    operators = cluster.monitored_operators
+    found = next((each for each in operators if each.status == "progressing" and each.status_info), None)
+    stage = cluster.progress.finalizing_stage
+    if found is not None:
+        return f": {_operator(found)}"
+    return f": {stage}" if stage else ""
+
+
+def _operator(operator: MonitoredOperator) -> str:
+    name = operator.name or "an operator"
+    return f"{name} ({operator.status_info})" if operator.status_info else name

@@ -9,11 +9,14 @@ from dataclasses import replace
 from functools import cache
 from ipaddress import ip_network
 
+import msgspec
 import pytest
 import yaml
 
 from muster.model.host import Role
-from muster.model.ignition import Config
+from muster.model.ignition import Config, File
+from muster.model.setting_up import PLAN_FILE, Ready, SetupPlan
+from muster.release.node.cluster import Cluster
 from muster.release.node.payload import plan_cluster
 from muster.release.node.programs import KUBE_NAMES
 from tests.clusters import (
@@ -166,8 +169,18 @@ def test_only_the_first_host_sets_up_the_cluster() -> None:
         if any(unit.name == "muster-cluster-setup.service" for unit in config.units)
     ]
     assert setting_up == ["master-0"]
-    nodes = text_of(plan("with-worker")["master-0"], "/etc/kubernetes/setup/nodes").splitlines()
-    assert [line.split()[0] for line in nodes] == [member.name for member in WITH_WORKER.members]
+    found = json.loads(text_of(plan("with-worker")["master-0"], PLAN_FILE))
+    assert [*found["nodes"]] == [member.name for member in WITH_WORKER.members]
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_nobody_approves_or_signs_what_the_api_is_asked_for(name: str) -> None:
+    for config in plan(name).values():
+        for unit in config.units:
+            if unit.name == "kube-controller-manager.service":
+                assert "-certificatesigningrequest-approving-controller" in unit.contents
+            assert "--cluster-signing" not in unit.contents
+        assert not [file.path for file in config.files if re.search(r"ca\.key$|signer", file.path)]
 
 
 def test_pods_of_hosts_do_not_overlap() -> None:
@@ -209,16 +222,24 @@ def test_manifests_name_images_by_digest() -> None:
     assert service["spec"]["clusterIP"] == str(THREE.dns_addresses[0]) == "172.30.0.10"
 
 
-def test_add_ons_come_after_what_is_ours() -> None:
+def setup_of(cluster: Cluster) -> tuple[SetupPlan, dict[str, File]]:
+    config = plan_cluster(RELEASE, cluster, authorities(), seeded("hosts"))[cluster.first.name]
     folder = "/etc/kubernetes/setup/manifests/"
-    names = [file.path for file in plan("three-control-planes")["master-0"].files if folder in file.path]
-    assert [name.removeprefix(folder) for name in sorted(names)] == [
-        "00-0-permissions.yaml",
-        "00-1-kubelet-authority.yaml",
-        "00-2-coredns.yaml",
-        "01-storage-10-all.yaml",
-        "02-backup-10-all.yaml",
+    there = {file.path.removeprefix(folder): file for file in config.files if file.path.startswith(folder)}
+    return msgspec.json.decode(text_of(config, PLAN_FILE), type=SetupPlan), there
+
+
+@pytest.mark.parametrize("chosen", [("storage", "backup"), ("backup", "storage")])
+def test_add_ons_come_after_those_that_they_need(chosen: tuple[str, ...]) -> None:
+    found, there = setup_of(replace(THREE, add_ons=chosen))
+    assert [each.id for each in found.add_ons] == ["storage", "backup"]
+    assert [each.files for each in found.add_ons] == [
+        ("60-storage-10-all.yaml",),
+        ("61-backup-10-all.yaml",),
     ]
+    assert {*found.own.files, *(name for each in found.add_ons for name in each.files)} == there.keys()
+    ready = found.add_ons[0].ready
+    assert ready == (Ready("deployment-available", "storage", "kube-system"),)
 
 
 def test_kubelets_can_be_verified_by_everybody() -> None:
@@ -245,10 +266,8 @@ def test_the_same_randomness_gives_the_same_configs() -> None:
     assert again == plan("single-node")
 
 
-def test_what_a_user_adds_comes_last_and_where_kubectl_looks() -> None:
-    cluster = replace(SINGLE, manifests=(("openshift/b.yaml", "b"), ("a.yaml", "a")))
-    config = plan_cluster(RELEASE, cluster, authorities(), seeded("hosts"))[SINGLE.first.name]
-    folder = "/etc/kubernetes/setup/manifests/"
-    names = sorted(file.path.removeprefix(folder) for file in config.files if file.path.startswith(folder))
-    assert names[-2:] == ["90-000-openshift-b.yaml", "90-001-a.yaml"]
-    assert not [name for name in names if "/" in name]
+def test_what_a_user_adds_is_kept_in_its_order_and_for_root_alone() -> None:
+    found, there = setup_of(replace(SINGLE, manifests=(("openshift/b.yaml", "b"), ("a.yaml", "a"))))
+    assert found.manifests == ("50-000-openshift-b.yaml", "50-001-a.yaml")
+    assert {there[name].mode for name in found.manifests} == {0o600}
+    assert there[found.manifests[0]].data == b"b"

@@ -207,6 +207,6 @@ def test_a_site_brings_its_own_authorities_and_keeps_its_credentials() -> None:
     assert not {"secrets.json", "kubeadmin-password", "kubeconfig-noingress"} & files.keys()
     tree = json.loads(files[f"host/{host_id(2)}.ign"])
     by_path = {file["path"]: file["contents"]["source"] for file in tree["storage"]["files"]}
-    manifests = [path.rpartition("/")[2] for path in by_path if "/setup/manifests/90-" in path]
-    assert manifests == ["90-000-openshift-own.yaml", "90-001-manifests-more.yaml"]
+    manifests = [path.rpartition("/")[2] for path in by_path if "/setup/manifests/50-" in path]
+    assert manifests == ["50-000-openshift-own.yaml", "50-001-manifests-more.yaml"]
     assert json.loads(files["metadata.json"])["clusterID"] == asked.cluster.id

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from muster.image.secrets import SiteSecrets
 from muster.model.site import Environment
 from muster.service.rendezvous.kept import certificate_of, keep, load_kept
 from muster.service.rendezvous.medium import load_medium, load_meeting
-from muster.service.rendezvous.serving import course_of
+from muster.service.rendezvous.serving import course_of, terms_of
 from muster.service.site_order import cluster_params, infra_env_params, wishes_of
 from tests.seeds import fixed_secrets
 
@@ -75,6 +76,21 @@ def test_the_site_comes_back_from_its_medium(name: str, tmp_path: Path) -> None:
     )
     assert render_key(found.serving.key) == render_key(made.serving.key)
     assert medium.meeting.cluster_id == secrets.cluster_id
+
+
+def test_what_the_cluster_gets_besides_comes_back_too(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(EXAMPLES / "single-node-none", site)
+    (site / "add-ons.yaml").write_text("addOns: [traefik, metrics-server]\n")
+    (site / "openshift").mkdir(exist_ok=True)
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n"
+    (site / "openshift/own.yaml").write_text(manifest)
+    boot(str(site), tmp_path / "root", fixed_secrets())
+    medium = load_medium(tmp_path / "root")
+    assert course_of(medium).on_top == ("manifests", "traefik", "metrics-server")
+    terms = terms_of(medium, "default")
+    assert terms.add_ons == ("traefik", "metrics-server")
+    assert ("openshift/own.yaml", manifest) in terms.manifests
 
 
 def test_a_directory_is_all_that_has_to_be_handed_over(tmp_path: Path) -> None:

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first host sets its cluster up: the cluster's own parts, the user's manifests, roles of nodes, add-ons.
+
+All of it is applied as wanted state, so it may be begun again at any moment. How far it is stands in a file;
+`muster host join` tells the service. What is on top of the cluster and does not become ready in its time is
+told with its reason, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from muster.errors import MusterError
+from muster.files import remove_file, save_file
+from muster.frozen import dataclass
+from muster.model.meeting import PLATFORM
+from muster.model.setting_up import (
+    MANIFESTS,
+    PLAN_FILE,
+    SETUP_FOLDER,
+    Part,
+    SetupPlan,
+    SetupProgress,
+    Status,
+    Told,
+)
+from muster.node.kubectl import Kubectl, Refusal
+from muster.node.readiness import find_pod_trouble
+
+PROGRESS: Final = "var/lib/muster/cluster-setup.json"
+SETUP_DONE: Final = "var/lib/muster/cluster-setup.done"
+MARK: Final = "muster-cluster-setup"
+"""In the cluster: that this was done once. A first host that is written again does not do it again."""
+DEADLINE_S: Final = 1800.0
+"""So long an add-on, or a manifest of the user's, may take."""
+_AGAIN_S: Final = 5.0
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What setting up needs of the world."""
+
+    root: Path
+    kubectl: Kubectl
+    say: Callable[[str], None]
+    sleep: Callable[[float], Awaitable[None]]
+    clock: Callable[[], float]
+
+
+def load_plan(root: Path) -> SetupPlan:
+    """What the installer wrote down."""
+    path = root / PLAN_FILE.lstrip("/")
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=SetupPlan)
+    except (OSError, msgspec.DecodeError) as error:
+        raise MusterError(
+            f"{path} does not say how the cluster is set up: {error}", hint="the installer writes that file"
+        ) from error
+
+
+def load_progress(root: Path) -> SetupProgress:
+    """How far it is; nothing when it has not begun."""
+    try:
+        return msgspec.json.decode((root / PROGRESS).read_bytes(), type=SetupProgress)
+    except (OSError, msgspec.DecodeError):
+        return SetupProgress()
+
+
+def part_ids(plan: SetupPlan) -> tuple[str, ...]:
+    """All that is told of, in the order in which it is done."""
+    own = (MANIFESTS,) if plan.manifests else ()
+    return (PLATFORM, *own, *(each.id for each in plan.add_ons))
+
+
+class SettingUp:
+    """One run, from the beginning to the end."""
+
+    def __init__(self, plan: SetupPlan, desk: Desk) -> None:
+        self._plan, self._desk = plan, desk
+        self._parts: dict[str, Told] = {}
+        self._waiting = list(plan.manifests)
+        """Manifests of the user's that were not accepted yet."""
+
+    async def run(self) -> None:
+        """Do all of it; it was done before when the cluster says so, or does not take the login any more."""
+        desk = self._desk
+        mark = await desk.kubectl.find_mark(MARK)
+        if mark == "absent":
+            await self._set_up()
+        else:
+            desk.say("this cluster was set up before")
+            if mark == "there":
+                await self._label_nodes()
+            self._parts = dict(load_progress(desk.root).parts)
+            for id in part_ids(self._plan):
+                if id not in self._parts:
+                    self._tell(id, "available", "it was set up before")
+        self._save(done=True)
+        save_file(desk.root / SETUP_DONE, b"")
+        remove_file(desk.root / SETUP_FOLDER.lstrip("/") / "kubeconfig")
+
+    async def _set_up(self) -> None:
+        await self._apply_own()
+        await self._apply_manifests()
+        await self._label_nodes()
+        self._tell(PLATFORM, "available", "all of it is set up")
+        for add_on in self._plan.add_ons:
+            await self._add(add_on)
+        await self._finish_manifests()
+        while await self._desk.kubectl.set_mark(MARK) is not None:
+            await self._desk.sleep(_AGAIN_S)
+
+    async def _apply_own(self) -> None:
+        for name in self._plan.own.files:
+            await self._insist(partial(self._desk.kubectl.apply, name))
+
+    async def _insist(self, act: Callable[[], Awaitable[Refusal | None]]) -> None:
+        """Something that has to be done before anything else: it is tried until it is."""
+        while (refusal := await act()) is not None:
+            self._tell(PLATFORM, "progressing", refusal.words)
+            await self._desk.sleep(_AGAIN_S)
+
+    async def _apply_manifests(self) -> Refusal | None:
+        """Try those that were not accepted yet, in the order of their names. What the last refusal was."""
+        last, left = None, []
+        for name in self._waiting:
+            refusal = await self._desk.kubectl.apply(name)
+            if refusal is not None:
+                last = refusal
+                left.append(name)
+        self._waiting = left
+        if last is not None:
+            self._tell(MANIFESTS, "progressing", last.words)
+        elif self._plan.manifests:
+            self._tell(MANIFESTS, "available", "all of them are applied")
+        return last
+
+    async def _finish_manifests(self) -> None:
+        end, last = self._desk.clock() + DEADLINE_S, None
+        while self._waiting:
+            last = await self._apply_manifests()
+            if last is None:
+                return
+            if last.is_final or self._desk.clock() >= end:
+                fix = "mend it, and apply it with kubectl; the file is in openshift/ of the site"
+                self._tell(MANIFESTS, "failed", f"{last.words}; {fix}")
+                return
+            await self._desk.sleep(_AGAIN_S)
+
+    async def _label_nodes(self) -> None:
+        while True:
+            known = await self._desk.kubectl.node_names()
+            missing = [name for name in self._plan.nodes if name not in known]
+            for name, label in self._plan.nodes.items():
+                if name in known:
+                    await self._insist(partial(self._desk.kubectl.label, name, label))
+            if not missing:
+                return
+            self._tell(PLATFORM, "progressing", f"hosts that have not joined yet: {', '.join(missing)}")
+            await self._desk.sleep(_AGAIN_S)
+
+    async def _add(self, add_on: Part) -> None:
+        """Apply it, and wait until it is ready."""
+        desk, end = self._desk, self._desk.clock() + DEADLINE_S
+        left = list(add_on.files)
+        while words := await self._apply_files(left) or await self._missing_of(add_on):
+            if desk.clock() >= end:
+                self._tell(add_on.id, "failed", await self._explain(add_on, words))
+                return
+            self._tell(add_on.id, "progressing", words)
+            await desk.sleep(_AGAIN_S)
+        self._tell(add_on.id, "available", "it is ready")
+        await self._apply_manifests()
+
+    async def _apply_files(self, left: list[str]) -> str:
+        """Those that are left, until one is refused; why it was."""
+        while left:
+            refusal = await self._desk.kubectl.apply(left[0])
+            if refusal is not None:
+                return refusal.words
+            del left[0]
+        return ""
+
+    async def _missing_of(self, add_on: Part) -> str:
+        for ready in add_on.ready:
+            judgement = await self._desk.kubectl.judge(ready)
+            if not judgement.is_ready:
+                return judgement.words
+        return ""
+
+    async def _explain(self, add_on: Part, words: str) -> str:
+        """Why it is not ready after all that time, and where to look."""
+        spaces = list(dict.fromkeys(each.namespace for each in add_on.ready if each.namespace))
+        troubles = [find_pod_trouble(await self._desk.kubectl.pods(each)) for each in spaces]
+        reason = next(filter(None, troubles), words)
+        where = f"--namespace {spaces[0]} describe pods" if spaces else "get events --all-namespaces"
+        return f"not ready after {DEADLINE_S / 60:g} minutes: {reason}; look with `kubectl {where}`"
+
+    def _tell(self, id: str, status: Status, info: str) -> None:
+        told = Told(status, info)
+        if self._parts.get(id) == told:
+            return
+        self._parts[id] = told
+        self._desk.say(f"{id}: {info}")
+        self._save(done=False)
+
+    def _save(self, *, done: bool) -> None:
+        progress = SetupProgress(self._parts, done)
+        save_file(self._desk.root / PROGRESS, msgspec.json.encode(progress))
