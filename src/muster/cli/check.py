@@ -39,7 +39,8 @@ def check(
     """Find every mistake in a site's files: file, line and column, why it matters, and the fix.
 
     Reads install-config.yaml, agent-config.yaml, cluster-manifests/, mirror/, openshift/, the
-    image-based configs and nodes-config.yaml, whatever is there. No input is changed without --fix.
+    image-based configs, nodes-config.yaml and add-ons.yaml, whatever is there. No input is changed without
+    --fix.
     Exit status: 0 when the files hold (warnings are allowed), 3 when they do not.
     """
     run = options.begin(directory, log_level, output_format)

@@ -31,7 +31,11 @@ def test_the_authorities_of_the_site_are_trusted(
     found, plan = (
         Site(),
         SimpleNamespace(
-            trust_bundle=bundle, architecture="arm64", pull_secret=Secret("{}"), registries=RegistriesConf()
+            add_ons=(),
+            trust_bundle=bundle,
+            architecture="arm64",
+            pull_secret=Secret("{}"),
+            registries=RegistriesConf(),
         ),
     )
     monkeypatch.setattr("muster.cli.rebuild.site.load_cluster", lambda _run: (found, plan))
