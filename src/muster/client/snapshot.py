@@ -19,6 +19,8 @@ REBOOTED: Final = frozenset({"Rebooting", "Waiting for ignition", "Configuring",
 """Stages of a host that was told to leave the medium."""
 OURS: Final = frozenset({"user", "network"})
 """Who cannot be left to mend something by themselves."""
+_STOPS: Final = frozenset({"matches-site-files"})
+"""What stays as it is until somebody does something, however many hosts are yet to come."""
 _FAILING: Final = frozenset({"failure", "error"})
 
 
@@ -164,6 +166,11 @@ def pressing(snapshot: Snapshot) -> tuple[Reason, ...]:
         msgspec.structs.replace(each, who="host") if each.id in pending else each for each in why.reasons
     )
     return tuple(sorted(reasons, key=lambda each: (each.who not in OURS, each.of != "host")))
+
+
+def stopping(snapshot: Snapshot) -> tuple[Reason, ...]:
+    """Those of the reasons that no waiting helps against."""
+    return tuple(each for each in pressing(snapshot) if each.id in _STOPS and each.who in OURS)
 
 
 def missing_nodes(nodes: Iterable[Node], expected: Iterable[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from muster.client.presence import UNBELIEVED, Aim, ApiPresence, Goal, ServicePresence, advise
-from muster.client.snapshot import REBOOTED, Snapshot, missing_nodes, name_of, pressing
+from muster.client.snapshot import REBOOTED, Snapshot, missing_nodes, name_of, pressing, stopping
 from muster.client.telling import BEFORE, Line, Steps, Troubles, make_line
 from muster.client.view import Extent, render_view
 from muster.errors import ExitStatus
@@ -90,10 +90,12 @@ class Story:
     def view(self, now: float, extent: Extent) -> list[str]:
         """The picture of now, for a terminal."""
         head = f"{self._aim.name}: {self._aim.goal}, {render_clock(now - self._began)} so far"
-        tail = [f"waiting for {self._waiting()}"]
+        waiting = [f"waiting for {self._waiting()}"]
         if (fix := self._find_fix()) and fix != "Wait":
-            tail.append(f"  fix: {fix}")
-        return render_view(head, self._known, self._last, tail, extent)
+            waiting.append(f"  fix: {fix}")
+        if stopping(self._last):
+            return render_view([head, *waiting], self._known, self._last, [], extent)
+        return render_view([head], self._known, self._last, waiting, extent)
 
     def _missing(self) -> tuple[str, ...]:
         """Nodes that are not ready yet; those without a name are counted."""
@@ -122,6 +124,9 @@ class Story:
             text = f"the service at {self._aim.url} {what} ({service.words}), or {self._api_words()}"
         elif service.cluster is None:
             text = "the service to have a cluster"
+        elif stops := stopping(self._last):
+            more = f", and {len(stops) - 1} more" if len(stops) > 1 else ""
+            text = f"you: {stops[0].message}{more}"
         elif absent := self._absent():
             text = f"hosts that have not come yet: {', '.join(absent)}"
         elif reasons := pressing(self._last):
@@ -143,9 +148,10 @@ class Story:
         if service is None:
             return ""
         if service.trouble is None:
-            if self._absent():
+            stops = stopping(self._last)
+            if self._absent() and not stops:
                 return "boot them from the medium; look at the console of one that did and does not come"
-            reasons = pressing(self._last)
+            reasons = stops or pressing(self._last)
             return printable(reasons[0].fix) if reasons else ""
         if not self._has_rebooted:
             return advise(self._aim, service)

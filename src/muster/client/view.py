@@ -31,9 +31,11 @@ class Extent:
     height: int
 
 
-def render_view(head: str, known: Snapshot, now: Snapshot, tail: Sequence[str], extent: Extent) -> list[str]:
+def render_view(
+    head: Sequence[str], known: Snapshot, now: Snapshot, tail: Sequence[str], extent: Extent
+) -> list[str]:
     """What it is about, the cluster as last seen, the nodes as they are, and what is waited for."""
-    lines = [head]
+    lines = [head[0], *(part for text in head[1:] for part in _wrap(text, extent.width))]
     tail = [part for text in tail for part in _wrap(text, extent.width)]
     if known.service is not None and known.cluster is not None:
         is_old = now.cluster is None

@@ -13,6 +13,8 @@ SERVICE_PORT: Final = 8090
 ENVIRONMENT: Final = "/etc/assisted/rendezvous-host.env"
 AGENT_TOKEN: Final = "/etc/assisted/tokens/agent"  # noqa: S105 - a path
 SERVICE_AUTHORITY: Final = "/etc/assisted/tls/service-ca.crt"
+HINTS_FROM: Final = "# from "
+"""Begins the comment of root-device-hints.yaml that says in which file and line of the site they stand."""
 PLATFORM: Final = "kubernetes"
 """What the service waits for at the end, and the first node tells of: the cluster's own parts, as one."""
 

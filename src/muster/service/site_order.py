@@ -7,11 +7,12 @@ tried in a model go the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from muster.config import derive
 from muster.errors import UserError
 from muster.frozen import dataclass
+from muster.model.dump import dump
 from muster.model.host import RootDeviceHints
 from muster.model.machine_pool import Credential
 from muster.model.plan import Plan, Topology
@@ -28,7 +29,8 @@ from muster.model.wire.cluster import (
 )
 from muster.model.wire.host import DiskConfigParams, FencingCredentialsParams, HostUpdateParams
 from muster.model.wire.infra_env import InfraEnvCreateParams, Proxy
-from muster.model.wire.inventory import Inventory
+from muster.model.wire.inventory import Disk, Inventory
+from muster.service.derive.disks import GB, device_path
 from muster.service.derive.hints import matching_disks
 from muster.service.validations.of_site import architecture_of, platform_of
 
@@ -45,18 +47,27 @@ class Wish:
     hints: RootDeviceHints | None
     fencing: Credential | None
     described: SiteHost
+    place: str = ""
+    """File and line of the hints, as far as that is known."""
 
     def params(self, inventory: Inventory) -> HostUpdateParams:
         """What is asked for the host, now that it has told what it is made of; hints have to mean a disk."""
-        disks: tuple[DiskConfigParams, ...] | None = None
-        if self.hints is not None:
-            found = matching_disks(self.hints, inventory.disks or ())
-            if not found:
-                raise UserError(
-                    f"no disk of {self.label} is as rootDeviceHints says",
-                    hint="compare the hints with the disks that the host has",
-                )
-            disks = (DiskConfigParams(id=found[0].id or found[0].path or "", role="install"),)
+        return self.params_with(self.disks(inventory))
+
+    def disks(self, inventory: Inventory) -> tuple[DiskConfigParams, ...] | None:
+        """The disk that the hints mean; a UserError when there is none, None when nobody gave hints."""
+        if self.hints is None:
+            return None
+        found = matching_disks(self.hints, inventory.disks or ())
+        if not found:
+            raise UserError(
+                unmatched(self, self.hints, inventory.disks or ()),
+                hint="plug in the disk that is meant, or change the hints and make a new medium",
+            )
+        return (DiskConfigParams(id=found[0].id or found[0].path or "", role="install"),)
+
+    def params_with(self, disks: tuple[DiskConfigParams, ...] | None) -> HostUpdateParams:
+        """What is asked for the host whatever its disks are, and a disk if one was found."""
         fencing = self.fencing
         return HostUpdateParams(
             host_name=self.hostname or None,
@@ -73,6 +84,21 @@ class Wish:
                 else None,
             ),
         )
+
+
+def unmatched(wish: Wish, hints: RootDeviceHints, disks: Sequence[Disk]) -> str:
+    """That no disk is as the hints say: which hints, where they are written, and which disks there are."""
+    asked = ", ".join(f"{name}: {value}" for name, value in dump(hints).items())
+    where = f", {wish.place}" if wish.place else ""
+    there = "; ".join(_describe(disk) for disk in disks) or "none"
+    return f"no disk of {wish.label} is as rootDeviceHints say ({asked}{where}); its disks: {there}"
+
+
+def _describe(disk: Disk) -> str:
+    names = (("serial", disk.serial), ("WWN", disk.wwn), ("model", disk.model))
+    facts = [f"{name} {value}" for name, value in names if value]
+    facts.append(f"{(disk.size_bytes or 0) / GB:.4g} GB")
+    return f"{device_path(disk)} ({', '.join(facts)})"
 
 
 def cluster_params(site: Site, plan: Plan) -> ClusterCreateParams:

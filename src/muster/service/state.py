@@ -122,6 +122,8 @@ class Host(State, frozen=True, kw_only=True):
     node_labels: str = ""
     fencing_credentials: str = ""
     """Sealed."""
+    site_fault: str | None = None
+    """Why it cannot be what the files of its site say; empty when it is, None when they say nothing of it."""
     # What it told.
     inventory: Inventory | None = None
     asked: str = ""

@@ -125,7 +125,7 @@ def _of_cluster(cluster: Cluster, texts: Texts, api: str) -> Iterator[Reason]:
             who="user",
             why=str(entry.get("why", "")),
             fix=str(entry.get("fix", waiting.action)),
-            proof=wait.proof.format_map(words),
+            proof=str(entry.get("proof", wait.proof)).format_map(words),
             ignored=wait.ignored,
         )
     if not blocking:
@@ -196,7 +196,7 @@ def _of_verdict(host: Host, verdict: Verdict, entry: Mapping[str, Any], wait: Wa
         who="host" if verdict.status == "pending" else wait.who,
         why=str(entry.get("why", "")),
         fix=str(entry.get("fix", host.waiting.action)),
-        proof=wait.proof.format_map(words),
+        proof=str(entry.get("proof", wait.proof)).format_map(words),
         ignored=wait.ignored,
         hosts=(_waiting_host(host, message),),
     )

@@ -33,6 +33,7 @@ _PLACES: Final[Mapping[StepId, frozenset[str]]] = {
             "vsphere-disk-uuid-enabled",
             "disk-encryption-requirements-satisfied",
             "has-min-valid-disks",
+            "matches-site-files",
         }
     ),
     "networking": frozenset(

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from muster.client.calls import open_calls
 from muster.client.host import HostCalls
@@ -58,6 +61,7 @@ def _wish(number: int, host: Machine, hints: RootDeviceHints | None) -> Wish:
         hints=hints,
         fencing=None,
         described=SiteHost(number, Host()),
+        place="agent-config.yaml:12",
     )
 
 
@@ -112,7 +116,7 @@ def test_what_is_on_top_is_waited_for_and_may_fail_with_its_reason(tmp_path: Pat
     async def scene() -> None:
         async with open_service(tmp_path) as site:
             hosts = machines(3)
-            async with unattended(site, replace(course(site, hosts), on_top=("traefik",))):
+            async with unattended(site, dataclasses.replace(course(site, hosts), on_top=("traefik",))):
                 await made(site)
                 async with site.hosts(MEETING.infra_env_id, hosts):
                     await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
@@ -135,6 +139,11 @@ def test_what_is_on_top_is_waited_for_and_may_fail_with_its_reason(tmp_path: Pat
     play(scene)
 
 
+async def reasons(site: Whole) -> dict[str, dict[str, Any]]:
+    got = await site.ask("GET", f"/clusters/{MEETING.cluster_id}/why")
+    return {each["id"]: each for each in got.json["reasons"]}
+
+
 def test_a_hint_that_no_disk_matches_stops_and_is_told(tmp_path: Path) -> None:
     async def scene() -> None:
         async with open_service(tmp_path) as site:
@@ -143,17 +152,56 @@ def test_a_hint_that_no_disk_matches_stops_and_is_told(tmp_path: Path) -> None:
             async with unattended(site, course(site, hosts, hints)):
                 await made(site)
                 async with site.hosts(MEETING.infra_env_id, hosts):
-                    await site.until(MEETING.cluster_id, lambda each: each["status"] == "ready")
-                    told: list[dict[str, Any]] = []
 
-                    async def are_told() -> bool:
-                        told[:] = [each for each in await events(site) if each["name"] == "site_not_applied"]
-                        return len(told) == 3
+                    async def is_told() -> bool:
+                        return len((await reasons(site)).get("matches-site-files", {}).get("hosts", ())) == 3
 
-                    await come(are_told)
-                    assert {each["severity"] for each in told} == {"error"}
-                    assert "rootDeviceHints" in told[0]["message"]
-                    assert (await site.cluster(MEETING.cluster_id))["status"] == "ready"
+                    await come(is_told)
+                    reason = (await reasons(site))["matches-site-files"]
+                    disk = (hosts[0].inventory.disks or ())[0]
+                    said = next(each["message"] for each in reason["hosts"] if each["name"] == "shop-0")
+                    assert "serialNumber: NO-SUCH-DISK, agent-config.yaml:12" in said
+                    assert f"{disk.path} (" in said
+                    assert reason["who"] == "user"
+                    assert reason["proof"].startswith("ssh 192.0.2.")
+                    assert reason["ignored"]
+                    found = await site.cluster(MEETING.cluster_id)
+                    assert found["status"] == "insufficient"
+                    assert "NO-SUCH-DISK" in found["hosts"][0]["status_info"]
+                    told = [each for each in await events(site) if each["name"] == "site_not_applied"]
+                    assert [each["severity"] for each in told] == ["error"] * 3
+
+    play(scene)
+
+
+def test_a_disk_that_is_plugged_in_lets_it_go_on(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            hosts = machines(1)
+            wanted = course(site, hosts, RootDeviceHints(serial_number="PLUGGED"))
+            async with unattended(site, wanted):
+                await made(site)
+                async with site.hosts(MEETING.infra_env_id, hosts):
+
+                    async def is_told() -> bool:
+                        return "matches-site-files" in await reasons(site)
+
+                    await come(is_told)
+                    inventory = hosts[0].inventory
+                    other = {"id": None, "by_id": None, "by_path": None, "path": "/dev/sdz"}
+                    new = replace((inventory.disks or ())[0], serial="PLUGGED", **other)
+                    more = replace(inventory, disks=(*(inventory.disks or ()), new))
+                    path = f"/infra-envs/{MEETING.infra_env_id}/hosts/{hosts[0].host_id}/instructions"
+                    body = {"step_type": "inventory", "output": msgspec.json.encode(more).decode()}
+                    tokens = site.running.service.around.host_tokens
+                    token = tokens.issue(MEETING.infra_env_id, hosts[0].host_id)
+                    got = await site.ask("POST", path, body, X_Secret_Key=token)
+                    assert got.status == 204, got.body
+                    chosen = await site.until(
+                        MEETING.cluster_id,
+                        lambda each: each["hosts"][0].get("installation_disk_path") == "/dev/sdz",
+                    )
+                    assert "rootDeviceHints" not in chosen["hosts"][0]["status_info"]
 
     play(scene)
 

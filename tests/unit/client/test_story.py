@@ -324,3 +324,14 @@ def test_a_timeout_after_the_reboot_names_the_nodes_that_are_missing() -> None:
     assert found is not None
     assert "nodes to be ready (m-1)" in found.message
     assert "consoles" in found.hint
+
+
+def test_a_stop_is_the_reason_of_the_end_although_hosts_are_missing() -> None:
+    story = Story(aim(patience_s=60), 0)
+    stop = reason("matches-site-files", "m-1", message="no disk of m-1 is as rootDeviceHints say")
+    story.go_on(seen("insufficient", host("m-1", "insufficient"), why=(stop,)), 1)
+    end = story.find_end(61)
+    assert end is not None
+    assert (end.outcome, end.status) == (Outcome.TIMEOUT, ExitStatus.INSTALL_FAILED)
+    assert "waited last for you: no disk of m-1 is as rootDeviceHints say" in end.message
+    assert "do something about matches-site-files" in end.hint

@@ -93,3 +93,14 @@ def test_to_wait_is_no_advice() -> None:
 def test_what_hosts_say_does_nothing_to_the_terminal() -> None:
     lines = picture(seen("installing", host("m-0", "error", status_info="\x1b[2Jgone")))
     assert not any("\x1b" in line for line in lines)
+
+
+def test_what_only_a_person_can_mend_stands_at_the_top() -> None:
+    stop = reason("matches-site-files", "m-1", message="no disk of m-1 is as rootDeviceHints say")
+    lines = picture(seen("insufficient", host("m-1", "insufficient"), why=(stop,)))
+    assert lines[1:3] == [
+        "waiting for you: no disk of m-1 is as rootDeviceHints say",
+        "  fix: do something about matches-site-files",
+    ]
+    assert lines[3].startswith("cluster  insufficient")
+    assert not any("have not come" in line for line in lines)

@@ -9,6 +9,7 @@ import msgspec
 
 from muster.service.state import Cluster, Host, Verdict
 from muster.service.states.waits import cluster_waiting, host_waiting
+from muster.service.states.words import address_of
 from muster.service.validations.fitness import cluster_members, members
 from muster.service.why import Why, why
 from tests.unit.service.states.world import NOW, at_stage, make_cluster, make_host, minutes
@@ -77,3 +78,12 @@ def test_nothing_to_wait_for() -> None:
     answer = ask(make_cluster(status="installed"), make_host(status="installed"))
     assert answer.reasons == ()
     assert "nothing" in answer.summary
+
+
+def test_a_validation_may_have_a_proof_of_its_own() -> None:
+    texts = {"host": {"has-min-memory": {"proof": "ssh {address} free"}}, "cluster": {}}
+    cluster = insufficient()
+    cluster = msgspec.structs.replace(cluster, waiting=cluster_waiting(cluster))
+    host = unfit("a", "4 GiB")
+    answer = why(cluster, {"a": host}, NOW, texts, "https://s.example.com")
+    assert answer.reasons[-1].proof == f"ssh {address_of(host)} free"

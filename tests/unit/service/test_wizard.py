@@ -8,6 +8,7 @@ from typing import get_args
 from muster.model.wire.enums import ClusterValidationId, HostValidationId
 from muster.service.state import Cluster, Host, Verdict
 from muster.service.validations.fitness import cluster_members, members
+from muster.service.validations.run import OWN
 from muster.service.wizard import _PLACES, STEPS, WizardStep, step_of, wizard_steps
 from tests.unit.service.states.world import make_cluster, make_host
 
@@ -56,7 +57,7 @@ def test_a_step_is_blocked_by_the_cluster() -> None:
 def test_every_validation_has_a_step_and_no_place_is_unknown() -> None:
     known = {*get_args(ClusterValidationId), *get_args(HostValidationId)}
     assert {step_of(id) for id in known} == set(STEPS) - {"review"}
-    assert not frozenset().union(*_PLACES.values()) - known
+    assert not frozenset().union(*_PLACES.values()) - known - OWN
     assert step_of("lvm-requirements-satisfied") == "operators"
     assert step_of("hostname-unique") == "host-discovery"
 

@@ -8,8 +8,11 @@ from collections.abc import Iterator, Mapping
 from muster.config.manifests import render_yaml
 from muster.image.credentials import Credentials
 from muster.model.dump import dump
+from muster.model.host import RootDeviceHints
 from muster.model.ignition import PUBLIC, Config, File
+from muster.model.meeting import HINTS_FROM
 from muster.model.plan import HostPlan, Plan
+from muster.model.problem import Place
 from muster.model.tree import Plain
 
 _FOLDER = "/etc/assisted/hostconfig"
@@ -36,7 +39,13 @@ def _describe(host: HostPlan) -> Iterator[tuple[str, str]]:
     yield "mac_addresses", "".join(f"{card.mac_address.lower()}\n" for card in host.cards)
     yield "role", f"{host.role}\n"
     if host.disk is not None:
-        yield "root-device-hints.yaml", render_yaml(dump(host.disk))
+        yield "root-device-hints.yaml", f"{_origin(host.disk)}{render_yaml(dump(host.disk))}"
+
+
+def _origin(hints: RootDeviceHints) -> str:
+    """Where the hints are written, for messages about them; what code made is written nowhere."""
+    place = Place.of_key(hints.node)
+    return f"{HINTS_FROM}{place.where}\n" if place.source.text else ""
 
 
 def _fencing(plan: Plan) -> Mapping[str, Plain]:

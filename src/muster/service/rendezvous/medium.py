@@ -24,7 +24,7 @@ from muster.config.resolve import resolve_site
 from muster.errors import MediaError
 from muster.frozen import dataclass
 from muster.image.secrets import KeyName
-from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, Meeting, parse_meeting
+from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, HINTS_FROM, Meeting, parse_meeting
 from muster.model.plan import Plan
 from muster.model.site import Environment, Site
 from muster.release.node.authorities import SiteAuthorities
@@ -48,6 +48,8 @@ class Medium:
     token_key: str
     """The public key (PEM) of the tokens that were handed out when the medium was made."""
     password_hash: str = field(repr=False)
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where the site's files have the hints for the disk of a host: file and line, by its MAC addresses."""
 
 
 def load_meeting(root: Path) -> Meeting:
@@ -78,6 +80,7 @@ def load_medium(root: Path) -> Medium:
         certificate=Given(own / "tls/service.crt", own / "tls/service.key"),
         token_key=_text(own / "tokens/key.pem"),
         password_hash=_text(root / _TLS / "kubeadmin-password.hash").strip(),
+        places=dict(_places(own / "hostconfig")),
     )
 
 
@@ -127,6 +130,15 @@ def _hosts(folder: Path) -> Iterator[dict[str, Any]]:
         if (place / "root-device-hints.yaml").exists():
             host["rootDeviceHints"] = _mapping(place / "root-device-hints.yaml")
         yield host
+
+
+def _places(folder: Path) -> Iterator[tuple[str, str]]:
+    """A comment in front of the hints says where they come from; other tools that make media write none."""
+    for path in folder.glob("*/root-device-hints.yaml"):
+        first = _text(path).partition("\n")[0]
+        if first.startswith(HINTS_FROM):
+            for mac in _text(path.parent / "mac_addresses").split():
+                yield mac, first.removeprefix(HINTS_FROM)
 
 
 def _mapping(path: Path) -> Mapping[str, Any]:

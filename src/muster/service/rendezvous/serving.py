@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import socket
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from muster.service.rendezvous.kept import Kept, certificate_of, keep, load_kept
 from muster.service.rendezvous.medium import Medium
 from muster.service.rendezvous.release import SiteRelease
 from muster.service.rendezvous.unattended import Course, Unattended
-from muster.service.site_order import cluster_params, infra_env_params, wishes_of
+from muster.service.site_order import Wish, cluster_params, infra_env_params, wishes_of
 
 _NO_TIME_SERVERS: Final = frozenset({"ntp-synced"})
 """What nobody can ask of hosts whose site has no time servers: they agree among themselves."""
@@ -40,7 +41,7 @@ def course_of(medium: Medium) -> Course:
         meeting=medium.meeting,
         cluster=cluster_params(site, plan),
         infra_env=infra_env,
-        wishes=wishes_of(site, plan),
+        wishes=tuple(_located(wish, medium.places) for wish in wishes_of(site, plan)),
         expected=_size(plan),
         on_top=(*([MANIFESTS] if plan.extra_manifests else ()), *plan.add_ons),
     )
@@ -56,6 +57,11 @@ def listeners_of(plan: Plan) -> tuple[str, ...]:
 def _size(plan: Plan) -> int:
     """How many hosts it has."""
     return plan.masters + plan.arbiters + plan.workers
+
+
+def _located(wish: Wish, places: Mapping[str, str]) -> Wish:
+    place = next((places[mac] for mac in sorted(wish.macs) if mac in places), "")
+    return dataclasses.replace(wish, place=place)
 
 
 def terms_of(medium: Medium, tuning: str) -> SiteTerms:

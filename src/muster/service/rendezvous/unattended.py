@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import field
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from muster.clock import Change
 from muster.errors import MusterError
@@ -18,6 +17,7 @@ from muster.frozen import dataclass
 from muster.model.meeting import PLATFORM, Meeting
 from muster.model.wire.cluster import ClusterCreateParams
 from muster.model.wire.infra_env import InfraEnvCreateParams
+from muster.model.wire.inventory import Disk, Inventory
 from muster.model.wire.operators import MonitoredOperator
 from muster.service.decisions.clusters import register_cluster
 from muster.service.decisions.hosts import update_host
@@ -55,13 +55,8 @@ def is_complete(realm: Realm, expected: int) -> bool:
     return cluster is not None and cluster.status == "ready" and len(realm.hosts) >= expected
 
 
-@dataclass(frozen=True)
-class _Memory:
-    """What was done already in this life of the service."""
-
-    applied: dict[str, datetime | None] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-    """Why a host cannot be what the site says, by its id."""
+Seen: TypeAlias = tuple[datetime, tuple[Disk, ...]]
+"""What of a host decides what the site's files mean for it: when it came, and its disks."""
 
 
 class Unattended:
@@ -69,7 +64,8 @@ class Unattended:
 
     def __init__(self, service: Service, course: Course, clock: Change | None = None) -> None:
         self._service, self._course, self._clock = service, course, clock
-        self._memory = _Memory()
+        self._applied: dict[str, Seen] = {}
+        """For which hosts, as they were then, the files were applied in this life of the service."""
         self._attempts = 0
 
     async def run(self) -> None:
@@ -114,14 +110,14 @@ class Unattended:
 
     async def _look(self) -> None:
         """Do what is next."""
-        memory = self._memory
         for host in list(self._realm.hosts.values()):
-            is_new = memory.applied.get(host.id, ...) != host.registered_at
-            if host.inventory is not None and (is_new or host.id in memory.refused):
-                memory.applied[host.id] = host.registered_at
-                await self._apply(host)
-        is_fine = not memory.refused and self._attempts < ATTEMPTS
-        if is_fine and is_complete(self._realm, self._course.expected):
+            if host.inventory is None:
+                continue
+            seen = (host.registered_at, host.inventory.disks or ())
+            if self._applied.get(host.id) != seen:
+                self._applied[host.id] = seen
+                await self._apply(host, host.inventory)
+        if self._attempts < ATTEMPTS and is_complete(self._realm, self._course.expected):
             self._attempts += 1
             rendezvous = str(self._course.meeting.ip)
             with contextlib.suppress(StateConflict):  # Something changed at the last moment: look again.
@@ -129,24 +125,31 @@ class Unattended:
                     lambda: self._realm, lambda draft: begin_installation(draft, rendezvous)
                 )
 
-    async def _apply(self, host: Host) -> None:
-        assert host.inventory is not None
-        wish = find_wish(self._course.wishes, host.inventory)
+    async def _apply(self, host: Host, inventory: Inventory) -> None:
+        """Tell a host what the files say of it; what it cannot be stops the installation until it can."""
+        wish = find_wish(self._course.wishes, inventory)
         if wish is None:
             return
-        seal, before = self._service.around.vault.seal, self._memory.refused.pop(host.id, "")
+        seal = self._service.around.vault.seal
+
+        def decide(draft: Draft) -> None:
+            present = draft.hosts.get(host.id)
+            if present is not None:
+                update_host(draft, present, wish.params_with(disks), seal)
+                _note_fault(draft, present, fault)
+
+        disks, fault = None, ""
         try:
-            params = wish.params(host.inventory)
-            await self._service.change(
-                lambda: self._realm, lambda draft: update_host(draft, draft.hosts[host.id], params, seal)
-            )
+            disks = wish.disks(inventory)
+        except MusterError as error:
+            fault = error.message
+        try:
+            await self._service.change(lambda: self._realm, decide)
         except StateConflict:
             return  # It is being installed already: an earlier life of the service told it.
         except MusterError as error:
-            why = f"{error.message}; {error.hint}" if error.hint else error.message
-            self._memory.refused[host.id] = why
-            if why != before:
-                await self._service.change(lambda: self._realm, lambda draft: _tell(draft, host.id, why))
+            fault = error.message
+            await self._service.change(lambda: self._realm, lambda draft: _stop(draft, host.id, fault))
 
 
 def _tell_clock(draft: Draft, change: Change) -> None:
@@ -160,7 +163,16 @@ def _watched(cluster_id: str, on_top: tuple[str, ...]) -> tuple[MonitoredOperato
     return (own, *more)
 
 
-def _tell(draft: Draft, host_id: str, why: str) -> None:
-    host = draft.hosts[host_id]
-    name = effective_name(host) or host.id
-    draft.tell(host, "site_not_applied", f"Host {name}: the installation waits: {why}", severity="error")
+def _stop(draft: Draft, host_id: str, fault: str) -> None:
+    host = draft.hosts.get(host_id)
+    if host is not None:
+        _note_fault(draft, host, fault)
+
+
+def _note_fault(draft: Draft, host: Host, fault: str) -> None:
+    """Why a host cannot be what the files say; nothing when it can."""
+    if fault and host.site_fault != fault:
+        name = effective_name(draft.hosts[host.id]) or host.id
+        text = f"Host {name}: the installation waits: {fault}"
+        draft.tell(host, "site_not_applied", text, severity="error")
+    draft.change(host, site_fault=fault)

@@ -65,6 +65,14 @@ def _name(disk: Disk) -> str:
     return disk.path or disk.name or disk.id or "a disk"
 
 
+@on_host("matches-site-files", "hosts-data", Reads({"site_fault"}), must=True)
+def matches_site_files(see: HostView) -> Answer:
+    fault = see.host.site_fault
+    if fault is None:
+        return SUPPRESSED
+    return failed(fault=fault) if fault else passed()
+
+
 @on_host("sufficient-installation-disk-speed", "hardware", Reads(_CHOSEN | {"disk_speeds"}))
 def sufficient_installation_disk_speed(see: HostView) -> Answer:
     speed = speed_of_disk(see.host)

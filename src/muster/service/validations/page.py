@@ -9,7 +9,7 @@ from muster.service.validations.fitness import CLUSTER_INPUT, HOST_INPUT, MIN_HA
 from muster.service.validations.registry import Of, Validation, texts
 from muster.service.validations.run import validations
 
-_NOT_SENTENCES: Final = ("title", "why", "fix")
+_NOT_SENTENCES: Final = ("title", "why", "fix", "proof")
 _STATUSES: Final = {
     "success": "passes",
     "failure": "fails",
@@ -66,7 +66,8 @@ def _section(of: Of, validation: Validation) -> list[str]:
         if name not in _NOT_SENTENCES:
             status = f"*{_STATUSES[name]}*: " if name in _STATUSES else ""
             lines.append(f"- {status}{_text(sentence)}")
-    return [*lines, "", _text(words["why"]), "", f"Fix: {_text(words['fix'])}."]
+    proof = [f"Proof: `{words['proof']}`"] if "proof" in words else []
+    return [*lines, "", _text(words["why"]), "", f"Fix: {_text(words['fix'])}.", *proof]
 
 
 def _text(text: str) -> str:

@@ -46,7 +46,7 @@ _NETWORK: Final = dict.fromkeys(
 _DISKS: Final = dict.fromkeys(
     (
         *("has-min-valid-disks", "sufficient-installation-disk-speed", "no-skip-installation-disk"),
-        *("no-skip-missing-disk", "vsphere-disk-uuid-enabled"),
+        *("no-skip-missing-disk", "vsphere-disk-uuid-enabled", "matches-site-files"),
     ),
     "root_device_hints",
 )

@@ -48,6 +48,8 @@ TOPICS: Final = (
     cluster_settings,
 )
 """Where validations are declared; who imports this module has them all."""
+OWN: Final = frozenset({"matches-site-files"})
+"""Validations that the interface does not know; they concern sites that install themselves."""
 NOBODY: Final[frozenset[str]] = frozenset()
 
 

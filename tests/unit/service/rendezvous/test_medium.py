@@ -93,6 +93,14 @@ def test_what_the_cluster_gets_besides_comes_back_too(tmp_path: Path) -> None:
     assert ("openshift/own.yaml", manifest) in terms.manifests
 
 
+def test_the_place_of_hints_is_that_of_the_file_that_the_medium_was_made_from(tmp_path: Path) -> None:
+    boot("compact-baremetal", tmp_path, fixed_secrets())
+    wish = next(each for each in course_of(load_medium(tmp_path)).wishes if each.hints is not None)
+    name, _, line = wish.place.partition(":")
+    lines = (EXAMPLES / "compact-baremetal" / name).read_text("utf-8").splitlines()
+    assert "rootDeviceHints" in lines[int(line) - 1]
+
+
 def test_a_directory_is_all_that_has_to_be_handed_over(tmp_path: Path) -> None:
     boot("single-node-none", tmp_path / "root", fixed_secrets())
     medium = load_medium(tmp_path / "root")
