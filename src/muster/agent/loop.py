@@ -19,7 +19,7 @@ from muster.agent.duties import Duties
 from muster.agent.steps.outcome import Outcome
 from muster.board import Board
 from muster.client.calls import Refused, Unreachable
-from muster.client.host import HostCalls
+from muster.client.host import HostCalls, Registered
 from muster.client.persisting import Persistence
 from muster.frozen import dataclass
 from muster.links import Changes
@@ -34,6 +34,11 @@ _REFUSED_S: Final = 15.0
 """Before somebody who was turned away asks again: somebody may have mended it."""
 _ANSWER_S: Final = 120.0
 """For so long an answer is worth telling."""
+_NEW: Final = "discovering"
+_WRONG_BOOT: Final = "installing-pending-user-action"
+_WRONG_BOOT_FIX: Final = (
+    "remove the medium, or set the boot order in the setup of the firmware, and restart this host"
+)
 _logger: Final = logging.getLogger(__name__)
 
 
@@ -69,6 +74,8 @@ class Agent:
         self._patience = Patience(means.chance)
         self._persistence = Persistence(means.chance, means.steady, means.sleep, _ANSWER_S)
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._lasting = ("", "")
+        """Trouble that stays until the host is restarted, and what helps."""
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -92,7 +99,7 @@ class Agent:
         board = self._means.board
         board.show("registering with the service")
         try:
-            token = await self._calls.register(__version__)
+            registered = await self._calls.register(__version__)
         except Unreachable as error:
             board.show("registering with the service", trouble=error.message, fix=error.hint)
             await self._means.sleep(self._patience.next_s())
@@ -102,9 +109,21 @@ class Agent:
             board.show("registering with the service", trouble=error.message, fix=fix)
             await self._means.sleep(max(_REFUSED_S, error.retry_s))
             return False
-        self._means.keeper.save(token)
+        self._means.keeper.save(registered.token)
         self._patience.reset()
+        await self._settle(registered)
         return True
+
+    async def _settle(self, registered: Registered) -> None:
+        """Bring this host to what the service takes it for."""
+        if registered.status == _WRONG_BOOT:
+            doing = "this host booted the installation medium again instead of its disk"
+            self._means.board.show(doing, details=(registered.status_info,))
+            why = await self._duties.installer.boot_disk()
+            self._lasting = (f"{doing}; {why}" if why else doing, "" if not why else _WRONG_BOOT_FIX)
+        elif registered.status == _NEW:
+            # What an earlier life of the service asked for is of a cluster that will never be.
+            await self._duties.installer.stop()
 
     async def _poll(self) -> bool:
         """Ask what to do; whether the service still knows the host."""
@@ -163,6 +182,8 @@ class Agent:
                 self._begin(Step(step_type="inventory", step_id="", args=()))
 
     def _show(self, *, trouble: str = "", fix: str = "") -> None:
+        if not trouble:
+            trouble, fix = self._lasting
         kinds = tuple(sorted(self._running))
         doing = "checking this host" if kinds else "waiting for instructions"
         self._means.board.show(doing, trouble=trouble, fix=fix, details=kinds)

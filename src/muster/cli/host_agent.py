@@ -41,7 +41,7 @@ async def _run() -> None:
     own = HostClock(machine, clock, place.url, clock_board(clock))
     target = place.target(keeper.load())
     async with open_calls(target, own.timekeeper()) as calls, open_changes() as changes:
-        host = HostCalls(calls, place.infra_env_id, identity.id)
+        host = HostCalls(calls, place.infra_env_id, identity.id, place.medium_token)
         duties = Duties(machine, host, UnitInstaller(machine, identity.id))
         board = Board(FOLDER / "agent.json", clock.now)
         means = Means(

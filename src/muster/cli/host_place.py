@@ -102,7 +102,9 @@ class UnitInstaller:
                 hint="see the service's log",
             )
         if await self._is_active():
-            return
+            if self._runs(step_id):
+                return
+            await self.stop()  # It is of another installation, which the service has given up.
         try:
             save_file(self._folder / _REQUEST, msgspec.json.encode(Order(step_id, request)), mode=0o600)
         except MusterError as error:
@@ -112,6 +114,17 @@ class UnitInstaller:
             raise ExternalError(
                 f"the installer cannot be started: {said.trouble}", hint=f"systemctl status {_UNIT}"
             )
+
+    def _runs(self, step_id: str) -> bool:
+        try:
+            return load_order(self._folder).step_id == step_id
+        except MediaError:
+            return False
+
+    async def boot_disk(self) -> str:
+        from muster.node.boot_order import boot_next
+
+        return await boot_next(self._machine)
 
     async def _is_active(self) -> bool:
         said = await self._machine.ask(["systemctl", "is-active", _UNIT], deadline_s=30)

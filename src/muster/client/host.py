@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 import aiohttp
+import msgspec
 
-from muster.client.calls import PATIENCE_S, Calls
+from muster.client.calls import PATIENCE_S, Calls, Refused
 from muster.client.target import HOST_TOKEN
 from muster.clock import Change
 from muster.model.wire.enums import HostStage, LogsState
@@ -19,22 +20,46 @@ from muster.model.wire.reports import StepReply
 from muster.model.wire.steps import Steps
 
 _UPLOAD_S: Final = 900.0
+_UNBELIEVED: Final = (401, 403)
+
+
+class Registered(msgspec.Struct, frozen=True):
+    """What the service says to a host that registers."""
+
+    status: str = ""
+    status_info: str = ""
+    token: str = ""
+    """Good for that host alone."""
 
 
 class HostCalls:
     """One host's conversation with the service."""
 
-    def __init__(self, calls: Calls, infra_env_id: str, host_id: str) -> None:
+    def __init__(self, calls: Calls, infra_env_id: str, host_id: str, medium_token: str = "") -> None:
         self._calls, self.infra_env_id, self.host_id = calls, infra_env_id, host_id
+        self._medium_token = medium_token
         self._hosts = f"/infra-envs/{infra_env_id}/hosts"
         self._own = f"{self._hosts}/{host_id}"
 
-    async def register(self, version: str) -> str:
-        """Make the host known. The token that is good for it alone, which is used from now on."""
+    async def register(self, version: str) -> Registered:
+        """Make the host known; the token that is good for it alone is used from now on.
+
+        A service that lost what it knew does not believe its own tokens any more, but that of the medium.
+        """
         params = HostCreateParams(host_id=self.host_id, discovery_agent_version=version)
-        answer = await self._calls.call("POST", self._hosts, params)
+        try:
+            answer = await self._calls.call("POST", self._hosts, params)
+        except Refused as error:
+            if error.code not in _UNBELIEVED or self._medium_token in ("", self._calls.token):
+                raise
+            self._calls.token = self._medium_token
+            answer = await self._calls.call("POST", self._hosts, params)
         self._calls.token = answer.headers.get(HOST_TOKEN) or self._calls.token
-        return self._calls.token
+        try:
+            said = msgspec.json.decode(answer.body, type=Registered)
+        except msgspec.DecodeError:
+            said = Registered()
+        return msgspec.structs.replace(said, token=self._calls.token)
 
     async def instructions(self, now: datetime, wait_s: int) -> Steps:
         """What to do next; the service may hold the answer for a while."""

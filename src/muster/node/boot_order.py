@@ -70,6 +70,21 @@ async def set_boot_order(machine: Machine, disk: WrittenDisk) -> str:
     return ""
 
 
+async def boot_next(machine: Machine) -> str:
+    """Restart from the disk that was written before, once; why that cannot be, or nothing."""
+    if not (machine.root / "sys/firmware/efi").is_dir():
+        return "this firmware cannot be told from here to start from the disk"
+    try:
+        ours = parse_entries(await _ask(machine)).of(LABEL)
+        if not ours:
+            return "the firmware knows no disk that was installed"
+        await _ask(machine, "--bootnext", ours[0])
+    except MusterError as error:
+        return f"the firmware cannot be told to start from the disk: {error.message}"
+    said = await machine.ask(("systemctl", "reboot"), deadline_s=_DEADLINE_S)
+    return "" if said.is_ok else f"it does not restart: {said.trouble}"
+
+
 async def _put_first(machine: Machine, disk: WrittenDisk, efi: Part) -> None:
     loader = await _find_loader(machine, efi)
     where = ("--disk", disk.path, "--part", str(efi.number), "--loader", loader)

@@ -7,7 +7,7 @@ Only what depends on what changed is looked at, so that a reply of one host cost
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Final
 
 import msgspec
@@ -62,7 +62,7 @@ def react(draft: Draft, disabled: frozenset[str] = _NOBODY) -> None:
                 lambda host: _fitness(draft, host, disabled),
                 lambda _: _cluster_fitness(draft),
             )
-            _name_installations(draft)
+            _name_installations(draft, [*changes, *draft.changes])
     names = sorted({field for fields in draft.changes.values() for field in fields})
     raise AssertionError(f"what follows from a change never ends: {', '.join(names)}")
 
@@ -97,11 +97,11 @@ def _fits(draft: Draft, host: Host, role: str) -> bool:
     return all(check(view).status == "success" for check in (has_cpu_cores_for_role, has_memory_for_role))
 
 
-def _name_installations(draft: Draft) -> None:
+def _name_installations(draft: Draft, changed: Iterable[Key]) -> None:
     """A host is told to install once: the step has its name before it is handed out, and keeps it."""
-    for kind, id in list(draft.changes):
+    for kind, id in changed:
         host = draft.hosts.get(id) if kind == "host" else None
-        if host is None or host.status != "installing" or host.install_step:
+        if host is None or host.status != "installing" or host.install_step or host.disk_unsure:
             continue
         seed = f"{host.id} {host.status_updated_at.isoformat()}".encode()
         digest = hashlib.blake2b(seed, digest_size=4).hexdigest()

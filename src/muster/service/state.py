@@ -161,6 +161,10 @@ class Host(State, frozen=True, kw_only=True):
     progress: HostProgressInfo = HostProgressInfo(current_stage=None)
     install_step: str = ""
     """The step that told it to install; there is one."""
+    restarts: int = 0
+    """How often it booted the medium again before its disk was complete, and was installed anew."""
+    disk_unsure: bool = False
+    """It booted again: disks may have other names, and nothing is written before it told them anew."""
     connection_timed_out: bool = False
     logs_info: str = ""
     logs_started_at: datetime | None = None

@@ -15,6 +15,7 @@ from muster.agent.loop import Agent, Means
 from muster.agent.steps.outcome import Outcome
 from muster.board import Board, read_notice
 from muster.client.calls import Refused, Unreachable
+from muster.client.host import Registered
 from muster.links import Changes
 from muster.model.wire.reports import StepReply
 from muster.model.wire.steps import Step, Steps
@@ -42,9 +43,10 @@ class Service:
             raise said
         return said
 
-    async def register(self, version: str) -> str:
+    async def register(self, version: str) -> Registered:
         self.heard.append("register")
-        return str(self._next())
+        said = self._next()
+        return said if isinstance(said, Registered) else Registered("known", "", str(said))
 
     async def instructions(self, now: datetime, wait_s: int) -> Steps:
         self.heard.append("poll")
@@ -58,11 +60,27 @@ class Service:
         self.heard.append((reply.step_type, reply.exit_code, reply.output, reply.error))
 
 
+class Installer:
+    """Notes what it is asked for; why the disk cannot be booted is given."""
+
+    def __init__(self, why: str = "") -> None:
+        self.asked: list[str] = []
+        self._why = why
+
+    async def stop(self) -> None:
+        self.asked.append("stop")
+
+    async def boot_disk(self) -> str:
+        self.asked.append("boot the disk")
+        return self._why
+
+
 class Duties:
     def __init__(self, do: Callable[[Step], Outcome] | None = None) -> None:
         self._do = do or (lambda step: Outcome(output=f"{step.step_type} is done"))
         self.gate: asyncio.Event | None = None
         self.begun: list[str | None] = []
+        self.installer = Installer()
 
     async def do(self, step: Step) -> Outcome:
         self.begun.append(step.step_type)
@@ -189,3 +207,32 @@ def test_an_answer_that_nobody_wants_is_not_told_again(tmp_path: Path) -> None:
     service = Service("own", told("inventory"), told(), told(), told(), replies=[refused])
     play(service, tmp_path)
     assert not [each for each in service.heard if isinstance(each, tuple)]
+
+
+def test_a_host_that_should_have_booted_its_disk_does_so_now(tmp_path: Path) -> None:
+    info = "The host should boot from its disk /dev/sda, but booted from the installation medium again"
+    service = Service(Registered("installing-pending-user-action", info, "own"), told())
+    duties = Duties()
+    play(service, tmp_path, duties)
+    assert duties.installer.asked == ["boot the disk"]
+
+
+def test_one_that_cannot_says_what_a_person_has_to_do(tmp_path: Path) -> None:
+    service = Service(Registered("installing-pending-user-action", "", "own"), told(), told())
+    duties = Duties()
+    duties.installer = Installer("this firmware cannot be told")
+    play(service, tmp_path, duties)
+    notice = read_notice(tmp_path / "agent.json")
+    assert notice is not None
+    assert "booted the installation medium again instead of its disk" in notice.trouble
+    assert "this firmware cannot be told" in notice.trouble
+    assert notice.fix.startswith("remove the medium, or set the boot order")
+
+
+def test_what_an_earlier_life_of_the_service_asked_for_is_stopped(tmp_path: Path) -> None:
+    service = Service(Refused(401, "the token is of nobody"), Registered("discovering", "", "new"), told())
+    duties, token = Duties(), Token("old")
+    play(service, tmp_path, duties, token)
+    assert service.heard[:3] == ["poll", "register", "poll"]
+    assert duties.installer.asked == ["stop"]
+    assert token.token == "new"

@@ -23,6 +23,7 @@ REQUEST = InstallCmdRequest(
     installer_image="",
 )
 START = "systemctl start --no-block muster-install.service"
+STOP = "systemctl stop muster-install.service"
 ACTIVE = "systemctl is-active muster-install.service"
 
 
@@ -58,11 +59,20 @@ def test_an_installer_is_started_with_what_it_is_to_do(tmp_path: Path) -> None:
 
 
 def test_one_that_runs_is_not_disturbed(tmp_path: Path) -> None:
+    begun = Recorded({ACTIVE: Said(3, "inactive\n", ""), START: good()})
+    finish(UnitInstaller(begun, "h", tmp_path).start(REQUEST, "install-1"))
     machine = Recorded({ACTIVE: good("activating\n")})
     finish(UnitInstaller(machine, "h", tmp_path).start(REQUEST, "install-1"))
     assert machine.asked == [ACTIVE]
-    with pytest.raises(MediaError, match="does not say what to install"):
-        load_order(tmp_path)
+
+
+def test_one_of_another_installation_is_stopped_first(tmp_path: Path) -> None:
+    begun = Recorded({ACTIVE: Said(3, "inactive\n", ""), START: good()})
+    finish(UnitInstaller(begun, "h", tmp_path).start(REQUEST, "install-1"))
+    machine = Recorded({ACTIVE: good("active\n"), STOP: good(), START: good()})
+    finish(UnitInstaller(machine, "h", tmp_path).start(REQUEST, "install-2"))
+    assert machine.asked == [ACTIVE, STOP, START]
+    assert load_order(tmp_path).step_id == "install-2"
 
 
 def test_an_installation_of_another_host_is_refused(tmp_path: Path) -> None:

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
-from muster.node.boot_order import parse_entries
+from pathlib import Path
+
+from muster.node.boot_order import boot_next, parse_entries
+from muster.run import Said
+from tests.unit.agent.steps.recorded import Recorded, finish, good
 
 NEW = """\
 BootCurrent: 0001
@@ -31,3 +35,32 @@ def test_older_versions_have_blanks_before_the_device() -> None:
 
 def test_nonsense_has_no_entries() -> None:
     assert parse_entries("EFI variables are not supported on this system.\n").labels == ()
+
+
+def uefi(root: Path, answers: dict[str, Said]) -> Recorded:
+    (root / "sys/firmware/efi").mkdir(parents=True)
+    return Recorded(answers, root)
+
+
+def test_a_host_is_restarted_from_the_disk_that_was_written(tmp_path: Path) -> None:
+    machine = uefi(
+        tmp_path, {"efibootmgr": good(NEW), "efibootmgr --bootnext 0003": good(), "systemctl reboot": good()}
+    )
+    assert finish(boot_next(machine)) == ""
+    assert machine.asked[-1] == "systemctl reboot"
+
+
+def test_without_an_entry_of_ours_nothing_is_restarted(tmp_path: Path) -> None:
+    machine = uefi(tmp_path, {"efibootmgr": good("BootOrder: 0000\nBoot0000* UiApp\n")})
+    assert "knows no disk" in finish(boot_next(machine))
+    assert machine.asked == ["efibootmgr"]
+    old = Recorded({}, tmp_path / "bios")
+    assert "cannot be told" in finish(boot_next(old))
+    assert old.asked == []
+
+
+def test_a_firmware_that_refuses_restarts_nothing(tmp_path: Path) -> None:
+    refused = Said(5, "", "Could not set BootNext: No space left on device\n")
+    machine = uefi(tmp_path, {"efibootmgr": good(NEW), "efibootmgr --bootnext 0003": refused})
+    assert "No space left" in finish(boot_next(machine))
+    assert "systemctl reboot" not in machine.asked

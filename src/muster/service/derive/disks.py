@@ -176,6 +176,18 @@ def identify_any(disk: Disk, id: str) -> bool:
     return bool(id) and id in (disk.id, disk.by_id, disk.by_path, disk.path)
 
 
+def find_same(disk: Disk, disks: Iterable[Disk]) -> Disk | None:
+    """The same disk after a restart: by what is burnt into it, else by the name that stays the same."""
+
+    def traits(each: Disk) -> tuple[object, ...]:
+        burnt_in = each.wwn or each.serial
+        return (each.size_bytes, each.wwn, each.serial, None if burnt_in else each.id)
+
+    same = [each for each in disks if traits(each) == traits(disk)]
+    named = [each for each in same if each.id == disk.id]
+    return named[0] if named else same[0] if len(same) == 1 else None
+
+
 def explain_disk(disks: Sequence[Disk]) -> str:
     """Why the first of these disks is the one, compared with the next."""
     best = disks[0]

@@ -9,12 +9,20 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster.model.wire.inventory import Cpu, Disk, Interface, Inventory
-from muster.service.derive.disks import identify, judge_disks, needs_of
+from muster.service.derive.disks import (
+    device_path,
+    find_same,
+    identify,
+    identify_any,
+    judge_disks,
+    needs_of,
+)
 from muster.service.derive.phases import HOST_OPEN
 from muster.service.realm import Draft
 from muster.service.refusals import StateConflict
 from muster.service.replies.reading import read_output
 from muster.service.state import Host
+from muster.service.states.host import installation_failed
 
 _REAL: Final = frozenset({None, "", "physical", "vlan", "bond"})
 """Kinds of interfaces that count; older agents tell of these only, and of no kind."""
@@ -24,14 +32,33 @@ _ACCEPTING: Final = HOST_OPEN | {"installing-in-progress"}
 
 def take_inventory(draft: Draft, host: Host, output: str) -> None:
     """What a host is made of."""
-    if host.status not in _ACCEPTING:
+    is_again = host.status == "installing" and host.disk_unsure
+    if host.status not in _ACCEPTING and not is_again:
         raise StateConflict(
             f"host {host.id} is {host.status}: its inventory is settled",
             hint="reset the host to discover it again",
         )
     inventory = normalise(read_output("inventory", output, Inventory))
     cluster = None if draft.is_pool else draft.cluster
-    draft.change(host, inventory=judge_disks(inventory, needs_of(host, inventory, cluster)))
+    judged = judge_disks(inventory, needs_of(host, inventory, cluster))
+    if is_again:
+        _settle_disk(draft, host, judged)
+    else:
+        draft.change(host, inventory=judged)
+
+
+def _settle_disk(draft: Draft, host: Host, inventory: Inventory) -> None:
+    """A host that is installed anew: the disk of before is looked for, whatever it is called now."""
+    before = host.inventory.disks if host.inventory is not None else None
+    planned = next((each for each in before or () if identify_any(each, host.installation_disk_id)), None)
+    found = find_same(planned, inventory.disks or ()) if planned is not None else None
+    if found is None:
+        path = host.installation_disk_path or host.installation_disk_id
+        serial = f" (serial {planned.serial})" if planned is not None and planned.serial else ""
+        why = f"after it booted again, the disk {path}{serial} that it was to be installed on is not there"
+        installation_failed(draft, host, why)
+        return
+    draft.change(host, inventory=inventory, installation_disk_path=device_path(found), disk_unsure=False)
 
 
 def normalise(inventory: Inventory) -> Inventory:

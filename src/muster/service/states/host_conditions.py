@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Final
 
 from muster.service.states.sight import HostSight
-from muster.service.states.stages import has_rebooted, is_paused, role_of
+from muster.service.states.stages import has_rebooted, is_paused, is_single, role_of
 from muster.service.states.tally import RUNNING, is_enough, tally_of
 
+RESTARTS: Final = 3
+"""So often a host that boots again while it is written is installed anew; then something is wrong with it."""
 CONDITIONS: Final[dict[str, Callable[[HostSight], bool]]] = {}
 
 
@@ -141,7 +143,26 @@ def rebooting(see: HostSight) -> bool:
 @_host
 def wrong_boot_order(see: HostSight) -> bool:
     """It should boot from its disk now, and booted our medium again."""
-    return rebooting(see) or (day_2(see) and see.host.progress.current_stage == "Done")
+    stage = see.host.progress.current_stage
+    return has_rebooted(see.host) and (stage != "Done" or day_2(see))
+
+
+@_host
+def repeatable(see: HostSight) -> bool:
+    """Its disk is not complete, and nothing of its cluster is lost with its memory: it can start over."""
+    return not has_rebooted(see.host) and (not see.host.bootstrap or is_single(see.cluster))
+
+
+@_host
+def restarts_left(see: HostSight) -> bool:
+    """It did not start over too often already."""
+    return see.host.restarts < RESTARTS
+
+
+@_host
+def may_return(see: HostSight) -> bool:
+    """It may have lost power: when it boots the medium again it is installed anew."""
+    return repeatable(see) and restarts_left(see)
 
 
 @_host

@@ -35,6 +35,8 @@ _TOLD: Final[dict[str, Any]] = {
 _PROGRESS: Final[dict[str, Any]] = {
     "progress": HostProgressInfo(),
     "install_step": "",
+    "restarts": 0,
+    "disk_unsure": False,
     "connection_timed_out": False,
     "logs_info": "",
     "logs_started_at": None,
@@ -70,6 +72,17 @@ def prepare_again(see: HostSight) -> None:
 def forget_progress(see: HostSight) -> None:
     """It begins at the beginning."""
     see.draft.change(see.host, **_PROGRESS)
+
+
+@_effect
+def install_anew(see: HostSight) -> None:
+    """It begins at the beginning, as soon as it told its disks; everybody learns how often that was."""
+    host = see.host
+    number = host.restarts + 1
+    see.draft.change(host, **{**_PROGRESS, "restarts": number, "disk_unsure": True})
+    stage = host.progress.current_stage or "before the first stage"
+    message = f"Host {name_of(host)}: booted again at the stage {stage}, and is installed anew (no. {number})"
+    see.draft.tell(host, "host_installation_repeated", message, severity="warning", stage=stage)
 
 
 @_effect

@@ -94,7 +94,7 @@ WHILE_RUNNING: Final = (
         "refresh",
         "installing installing-in-progress",
         "error",
-        when="!connected !soft-timeouts",
+        when="!connected !soft-timeouts !may-return",
         reason="The host has not asked for instructions for {silence} minutes, at the stage {stage}",
     ),
     Row(

@@ -51,6 +51,21 @@ REGISTER: Final = (
     Row(
         "register",
         "installing installing-in-progress",
+        "installing",
+        when="repeatable restarts-left",
+        reason="The host booted again before its disk was complete, at {stage}; it is installed anew",
+        also="install-anew",
+    ),
+    Row(
+        "register",
+        "installing installing-in-progress",
+        "error",
+        when="repeatable",
+        reason="The host booted again before its disk was complete, at {stage}, for the {times} time",
+    ),
+    Row(
+        "register",
+        "installing installing-in-progress",
         "error",
         reason="The host booted again in the middle of its installation, at the stage {stage}",
     ),

@@ -14,7 +14,7 @@ import msgspec
 from muster.frozen import dataclass
 from muster.service.state import Cluster, Host, Waiting
 from muster.service.states.cluster_conditions import INSTALLATION
-from muster.service.states.stages import finalizing_timeout, host_timeout
+from muster.service.states.stages import finalizing_timeout, has_rebooted, host_timeout
 from muster.service.states.words import cluster_words, host_words
 from muster.units import parse_span
 
@@ -63,11 +63,13 @@ def host_waiting(host: Host, cluster: Cluster | None) -> Waiting | None:
         collecting = host.logs_info == "collecting" and host.logs_started_at is not None
         kind = "logs-collecting" if collecting else "logs-pending"
         since = counted = host.logs_started_at if collecting and host.logs_started_at else since
+    stage = host.progress.current_stage
+    if kind in ("installing", "stage") and host.silent and not has_rebooted(host):
+        kind = "lost"
     wait = waits()["host"].get(kind)
     if wait is None:
         return None
-    stage = host.progress.current_stage
-    within = host_timeout(stage, cluster) if kind == "stage" and stage else wait.within
+    within = host_timeout(stage, cluster) if kind in ("stage", "lost") and stage else wait.within
     words = host_words(host, cluster)
     fresh = Waiting(
         kind=kind,

@@ -15,6 +15,9 @@ _MOST: Final = 3
 """So many causes fit into a sentence."""
 
 
+_TIMES: Final = {1: "first", 2: "second", 3: "third", 4: "fourth"}
+
+
 class Words(dict[str, Any]):
     """Words that are looked up when they are asked for."""
 
@@ -82,6 +85,7 @@ def host_words(host: Host, cluster: Cluster | None) -> Words:
             "disk": lambda: disk_of(host),
             "info": lambda: host.status_info,
             "stage": lambda: host.progress.current_stage or "before the first stage",
+            "times": lambda: _TIMES.get(host.restarts + 1, "last"),
             "doing": lambda: f" ({host.progress.progress_info})" if host.progress.progress_info else "",
         }
     )

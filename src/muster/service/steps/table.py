@@ -89,5 +89,7 @@ def step_types(scene: Scene) -> tuple[str, ...]:
     wanted = scene.means.agent_image
     if wanted and host.discovery_agent_version not in ("", wanted) and host.status in _UPGRADABLE:
         return ("upgrade-agent",)
+    if host.status == "installing" and host.disk_unsure:
+        return ("inventory",)
     day = DAY2 if scene.is_day2 else DAY1
     return day.get(host.status) or POOL.get(host.status, ())

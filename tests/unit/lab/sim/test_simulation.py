@@ -115,6 +115,12 @@ def test_what_is_not_mended_is_waited_for(fault: str, status: str) -> None:
     assert run.scheduler.now - run.start < 6 * 3600
 
 
+def test_a_host_that_loses_power_while_it_is_written_is_installed_anew() -> None:
+    run = run_of(Shape(), "power:host-2@130s..9m")
+    assert run.outcome == "installed", [host.status_info for host in run.hosts]
+    assert sorted(host.restarts for host in run.hosts) == [0, 0, 1]
+
+
 def test_files_are_made_of_what_was_asked_for_last() -> None:
     """Cancelled, changed and begun again while the files are being made."""
     run = simulation_of(Shape())

@@ -6,8 +6,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from muster.model.wire.inventory import Cpu, Interface, IoPerf
-from muster.service.realm import Draft
+from muster.model.wire.inventory import Cpu, Disk, Interface, IoPerf
+from muster.service.realm import Draft, Realm
 from muster.service.refusals import BadRequest, StateConflict
 from tests.unit.service.hosts import (
     NOW,
@@ -93,3 +93,39 @@ def test_nonsense_changes_nothing() -> None:
     with pytest.raises(BadRequest):
         answer(realm, 1, "inventory", '{"hostname": ')
     assert realm.hosts[host_id(1)] is before
+
+
+def installed_anew() -> Realm:
+    """A host that lost power while its second disk was written."""
+    realm = make_realm(1)
+    disks = (make_disk("sda", 100, serial="A"), make_disk("sdb", 200, serial="B"))
+    tell_inventory(realm, 1, disks=disks)
+    draft = Draft(realm, NOW)
+    chosen = {"installation_disk_id": "/dev/disk/by-path/pci-sdb", "installation_disk_path": "/dev/sdb"}
+    draft.change(draft.hosts[host_id(1)], status="installing", disk_unsure=True, restarts=1, **chosen)
+    settle(draft)
+    return realm
+
+
+def test_the_disk_of_before_is_found_under_its_new_name() -> None:
+    realm = installed_anew()
+    moved = make_disk("sda", 200, serial="B"), make_disk("sdb", 100, serial="A")
+    tell_inventory(realm, 1, disks=moved)
+    host = realm.hosts[host_id(1)]
+    assert (host.status, host.disk_unsure, host.installation_disk_path) == ("installing", False, "/dev/sda")
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        (make_disk("sdb", 200, serial="C"),),
+        (make_disk("sdb", 300, serial="B"),),
+        (make_disk("sdc", 200, serial="B"), make_disk("sdd", 200, serial="B")),
+    ],
+)
+def test_another_disk_is_not_written_instead(there: tuple[Disk, ...]) -> None:
+    realm = installed_anew()
+    tell_inventory(realm, 1, disks=there)
+    host = realm.hosts[host_id(1)]
+    assert host.status == "error"
+    assert "/dev/sdb (serial B) that it was to be installed on is not there" in host.status_info

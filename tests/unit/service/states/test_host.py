@@ -10,7 +10,15 @@ from muster.service.refusals import Forbidden, StateConflict
 from muster.service.states import host as states
 from muster.service.states.moves import bind, reclaim, unbind
 from muster.service.states.stages import BOOTSTRAP, MASTER, SINGLE, WORKER, stages_of
-from tests.unit.service.states.world import INVENTORY, NOW, at_stage, make_cluster, make_draft, make_host
+from tests.unit.service.states.world import (
+    INVENTORY,
+    NOW,
+    at_stage,
+    make_cluster,
+    make_draft,
+    make_host,
+    minutes,
+)
 
 # Register
 
@@ -76,6 +84,37 @@ def test_the_wrong_boot_order_is_forbidden_the_second_time() -> None:
     with pytest.raises(Forbidden) as caught:
         states.register(draft, host)
     assert caught.value.code == 403
+
+
+def test_a_host_that_loses_power_while_it_is_written_is_installed_anew_a_few_times() -> None:
+    writing = at_stage("Writing image to disk")
+    draft = make_draft(
+        [make_host(status="installing-in-progress", progress=writing, install_step="install-1")],
+        make_cluster(status="installing"),
+    )
+    for number in (1, 2, 3):
+        host = states.register(draft, make_host())
+        assert (host.status, host.restarts, host.disk_unsure) == ("installing", number, True)
+        assert (host.progress.current_stage, host.install_step, host.inventory) == (None, "", INVENTORY)
+        draft.change(host, status="installing-in-progress", progress=writing)
+    told = [event.message for event in draft.events if event.name == "host_installation_repeated"]
+    assert len(told) == 3
+    assert "installed anew (no. 3)" in told[-1]
+    host = states.register(draft, make_host())
+    assert host.status == "error"
+    assert "for the fourth time" in host.status_info
+
+
+def test_a_host_that_is_silent_while_it_is_written_is_waited_for_until_its_stage_ends() -> None:
+    host = make_host(status="installing-in-progress", progress=at_stage("Writing image to disk"))
+    draft = make_draft([host], make_cluster(status="installing"))
+    states.fell_silent(draft, host)
+    states.refresh(draft, draft.hosts["a"])
+    host = draft.hosts["a"]
+    assert (host.status, host.connection_timed_out) == ("installing-in-progress", True)
+    assert host.waiting is not None
+    assert (host.waiting.kind, host.waiting.until) == ("lost", NOW + minutes(30))
+    assert "installed anew by itself" in host.waiting.action
 
 
 @pytest.mark.parametrize("status", ["installed", "disabled"])

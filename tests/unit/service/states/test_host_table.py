@@ -38,6 +38,7 @@ NO_MASTERS = {"status": "installing", "control_plane_count": 0}
 NO_IMAGES = HostFitness(True, True, True, False, ("container-images-available",))
 LATE = {"waiting": due(), "status_updated_at": NOW - minutes(90)}
 BOOTING = {"progress": at_stage("Rebooting")}
+WRITING = {"progress": at_stage("Writing image to disk")}
 
 Case = tuple[Trigger, str, dict[str, Any], dict[str, Any], HostFitness, str]
 """A trigger, a state, what else is so of the host and of the cluster, how fit it is, and the next state."""
@@ -57,7 +58,17 @@ CASES: tuple[Case, ...] = (
         FIT,
         "installing-pending-user-action",
     ),
-    ("register", "installing-in-progress", {"progress": at_stage("Installing")}, INSTALLING, FIT, "error"),
+    (
+        "register",
+        "installing-in-progress",
+        {"progress": at_stage("Configuring")},
+        INSTALLING,
+        FIT,
+        "installing-pending-user-action",
+    ),
+    ("register", "installing-in-progress", WRITING, INSTALLING, FIT, "installing"),
+    ("register", "installing-in-progress", WRITING | {"restarts": 3}, INSTALLING, FIT, "error"),
+    ("register", "installing-in-progress", WRITING | {"bootstrap": True}, INSTALLING, FIT, "error"),
     ("register", "error", {}, {}, FIT, ""),
     ("register", "installed", {}, INSTALLING, FIT, "409"),
     ("register", "unbinding", {}, POOL, FIT, "discovering-unbound"),
@@ -104,7 +115,9 @@ CASES: tuple[Case, ...] = (
     ("refresh", "preparing-for-installation", LATE, PREPARING, NO_IMAGES, "preparing-failed"),
     ("refresh", "installed", {}, {"status": "error"}, FIT, "error"),
     ("refresh", "installing", LATE, INSTALLING, FIT, "error"),
-    ("refresh", "installing-in-progress", {"silent": True}, INSTALLING, FIT, "error"),
+    ("refresh", "installing-in-progress", {"silent": True, "bootstrap": True}, INSTALLING, FIT, "error"),
+    ("refresh", "installing-in-progress", {"silent": True, "restarts": 3}, INSTALLING, FIT, "error"),
+    ("refresh", "installing-in-progress", {"silent": True} | WRITING, INSTALLING, FIT, ""),
     (
         "refresh",
         "installing-in-progress",
@@ -238,7 +251,7 @@ def test_every_state_that_waits_has_deadline_reason_and_action() -> None:
 
 
 def test_every_wait_is_of_a_state() -> None:
-    assert set(waits()["host"]) - set(STATES) == {"stage", "logs-pending", "logs-collecting"}
+    assert set(waits()["host"]) - set(STATES) == {*("stage", "lost", "logs-pending", "logs-collecting")}
 
 
 def test_every_trigger_is_used_and_explained() -> None:

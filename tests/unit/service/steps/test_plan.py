@@ -261,6 +261,15 @@ def test_installing_is_told_when_it_is_durable_and_always_the_same() -> None:
     assert talk.types(1) == set()
 
 
+def test_a_host_that_booted_again_tells_its_disks_before_it_is_installed_anew() -> None:
+    realm = all_told(1)
+    be(realm, 1, status="installing", install_step="", disk_unsure=True)
+    talk = Talk(realm)
+    assert talk.types() == {"inventory"}
+    be(realm, 1, install_step="install-0badcafe", disk_unsure=False)
+    assert talk.types() == {"install"}
+
+
 def test_a_host_without_a_disk_is_not_installed() -> None:
     realm = all_told(1)
     be(realm, 1, status="installing", install_step="install-0badcafe", installation_disk_path="")
