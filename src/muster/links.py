@@ -9,7 +9,7 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from muster.run import ask
 
@@ -80,16 +80,27 @@ async def find_addresses() -> tuple[IP, ...]:
     return parse_addresses(said.out) if said.is_ok else ()
 
 
-def parse_addresses(text: str) -> tuple[IP, ...]:
-    """The addresses in what `ip -j address` says; a tentative one is not ours yet."""
+async def find_taken() -> tuple[IP, ...]:
+    """The addresses that this machine was given and cannot use, because another one has them."""
+    said = await ask(["ip", "-j", "address"], deadline_s=10)
+    return parse_addresses(said.out, taken=True) if said.is_ok else ()
+
+
+def parse_addresses(text: str, *, taken: bool = False) -> tuple[IP, ...]:
+    """The addresses in what `ip -j address` says, or those that others have; tentative ones are nobody's."""
     try:
         links = json.loads(text)
         found = [
             ip_address(each["local"])
             for link in links
             for each in link.get("addr_info", ())
-            if "local" in each and not each.get("tentative")
+            if "local" in each and _is_taken(each) is taken and (taken or not each.get("tentative"))
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
         return ()
     return tuple(each for each in found if not (each.is_loopback or each.is_link_local))
+
+
+def _is_taken(info: dict[str, Any]) -> bool:
+    """Whether the kernel found that another machine has it, before it was used here."""
+    return bool(info.get("dadfailed"))

@@ -30,3 +30,10 @@ def test_what_counts_everywhere_is_found() -> None:
 )
 def test_what_cannot_be_read_is_nothing(text: str) -> None:
     assert parse_addresses(text) == ()
+
+
+def test_an_address_that_another_machine_has_is_not_ours() -> None:
+    infos = [{"local": "2001:db8::10", "dadfailed": True, "tentative": True}, {"local": "192.0.2.10"}]
+    text = json.dumps([{"ifname": "eth0", "addr_info": infos}])
+    assert parse_addresses(text) == (ip_address("192.0.2.10"),)
+    assert parse_addresses(text, taken=True) == (ip_address("2001:db8::10"),)

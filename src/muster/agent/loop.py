@@ -22,7 +22,7 @@ from muster.client.calls import Refused, Unreachable
 from muster.client.host import HostCalls, Registered
 from muster.client.persisting import Persistence
 from muster.frozen import dataclass
-from muster.links import Changes
+from muster.links import IP, Changes
 from muster.model.wire.reports import StepReply
 from muster.model.wire.steps import Step
 from muster.patience import Patience
@@ -61,6 +61,8 @@ class Means:
     """Seconds that only ever grow, however the clock is set."""
     chance: Callable[[], float]
     changes: Changes
+    addresses: Callable[[], Awaitable[tuple[IP, ...]]]
+    """The addresses that this host has."""
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
     report: Callable[[], Awaitable[None]] | None = None
     """Tells the service what happened to the host itself, such as that its clock was set."""
@@ -74,6 +76,8 @@ class Agent:
         self._patience = Patience(means.chance)
         self._persistence = Persistence(means.chance, means.steady, means.sleep, _ANSWER_S)
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._tries = 0
+        """How often nobody answered who could register this host."""
         self._lasting = ("", "")
         """Trouble that stays until the host is restarted, and what helps."""
 
@@ -97,11 +101,12 @@ class Agent:
 
     async def _register(self) -> bool:
         board = self._means.board
-        board.show("registering with the service")
+        if not self._tries:
+            board.show("registering with the service")
         try:
             registered = await self._calls.register(__version__)
         except Unreachable as error:
-            board.show("registering with the service", trouble=error.message, fix=error.hint)
+            await self._show_absence(error)
             await self._means.sleep(self._patience.next_s())
             return False
         except Refused as error:
@@ -111,8 +116,18 @@ class Agent:
             return False
         self._means.keeper.save(registered.token)
         self._patience.reset()
+        self._tries = 0
         await self._settle(registered)
         return True
+
+    async def _show_absence(self, error: Unreachable) -> None:
+        """Nobody answers: what was tried how often, and from which addresses."""
+        self._tries += 1
+        seen = ", ".join(map(str, await self._means.addresses())) or "none"
+        details = (f"tried {self._tries} times", f"addresses here: {seen}")
+        self._means.board.show(
+            "registering with the service", trouble=error.message, fix=error.hint, details=details
+        )
 
     async def _settle(self, registered: Registered) -> None:
         """Bring this host to what the service takes it for."""

@@ -31,7 +31,7 @@ async def _run() -> None:
     from muster.client.calls import open_calls
     from muster.client.host import HostCalls
     from muster.clock import SystemClock
-    from muster.links import open_changes
+    from muster.links import find_addresses, open_changes
     from muster.machine import ThisMachine
 
     machine, place, keeper = ThisMachine(), load_place(Path("/")), TokenFile()
@@ -45,6 +45,13 @@ async def _run() -> None:
         duties = Duties(machine, host, UnitInstaller(machine, identity.id))
         board = Board(FOLDER / "agent.json", clock.now)
         means = Means(
-            board, keeper, clock.now, time.monotonic, random.random, changes, report=lambda: own.report(host)
+            board=board,
+            keeper=keeper,
+            clock=clock.now,
+            steady=time.monotonic,
+            chance=random.random,
+            changes=changes,
+            addresses=find_addresses,
+            report=lambda: own.report(host),
         )
         await Agent(host, duties, means).run()

@@ -16,6 +16,8 @@ from muster.cli.loop import run_async
 from muster.errors import ExternalError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from muster.board import Board
     from muster.cli.host_place import Place
     from muster.client.calls import Calls
@@ -80,7 +82,7 @@ async def _run() -> str | None:
             reporter=reporter,
             service=crew,
             writer=Writer(STATE),
-            others_ready=crew.wait_for_others if leaving is not None and others else None,
+            others_ready=_together(crew, leaving) if leaving is not None and others else None,
             hand_over=leaving.hand_over if leaving is not None else None,
         )
         return await install_host(order.request, ports)
@@ -139,6 +141,7 @@ class _Crew:
             token=self._calls.token,
             role=request.role,
             alone=request.control_plane_count == 1,
+            medium_token=self._place.medium_token,
         )
         return add_join(found[-1], join, self._place.authority.read_text("utf-8"))
 
@@ -156,15 +159,20 @@ class _Crew:
         except Unreachable:
             return False
 
-    async def wait_for_others(self) -> None:
-        """On the rendezvous host, before it leaves."""
+    async def wait_for_others(self, keep: Callable[[str], Awaitable[None]]) -> None:
+        """On the rendezvous host, before it leaves; what the others reached is kept on its disk."""
         from muster.client.calls import Unreachable
-        from muster.node.others import missing_for_leaving
+        from muster.node.others import missing_for_leaving, render_reached
 
         told: tuple[str, ...] = ()
+        reached = ""
         while True:
             try:
-                missing = missing_for_leaving(await self._hosts(), self._request.host_id)
+                hosts = await self._hosts()
+                missing = missing_for_leaving(hosts, self._request.host_id)
+                if (now := render_reached(hosts)) != reached:
+                    await keep(self._request.boot_device)
+                    reached = now
             except Unreachable:
                 missing = ("the service",)
             if not missing:
@@ -175,11 +183,26 @@ class _Crew:
             await asyncio.sleep(_LOOK_S)
 
 
+def _together(crew: _Crew, leaving: _Leaving) -> Callable[[], Awaitable[None]]:
+    return lambda: crew.wait_for_others(leaving.keep_copy)
+
+
 class _Leaving:
     """The rendezvous host restarts: the service is told while it is there, and then comes along."""
 
     def __init__(self, machine: Machine, reporter: _Reporter) -> None:
         self._machine, self._reporter = machine, reporter
+
+    async def keep_copy(self, disk: str) -> None:
+        """What the service knows, for the case that this host loses power before it leaves."""
+        from muster.errors import MusterError
+        from muster.node.handing_over import leave_copy
+        from muster.node.parts import find_parts
+
+        try:
+            await leave_copy(self._machine, await find_parts(self._machine, disk))
+        except MusterError as error:
+            log.warn("no copy of the service's data is on the disk: %s", error.message)
 
     async def hand_over(self, disk: WrittenDisk) -> None:
         from muster.node.handing_over import take_along

@@ -17,8 +17,10 @@ from muster.cli.loop import run_async
 
 if TYPE_CHECKING:
     from muster.board import Board
+    from muster.machine import Machine
     from muster.model.meeting import Meeting
     from muster.service.hosting import Running
+    from muster.service.rendezvous.clock import Judgement
 
 DATA: Final = Path("/var/lib/muster/service")
 _LOOK_S: Final = 30.0
@@ -46,7 +48,7 @@ async def _run_live(data: Path) -> None:
     from muster.clock import SystemClock
     from muster.machine import ThisMachine
     from muster.service.rendezvous.medium import load_medium, load_meeting
-    from muster.service.rendezvous.serving import listeners_of, serve_live
+    from muster.service.rendezvous.serving import Here, listeners_of, serve_live
 
     machine, clock = ThisMachine(), SystemClock()
     root, board = machine.root, _board()
@@ -56,13 +58,37 @@ async def _run_live(data: Path) -> None:
     virt = await machine.ask(["systemd-detect-virt", "--vm"], deadline_s=10)
     tuning = "emulated" if virt.out.strip() == "qemu" else "default"
     listening = _listen()
+    look = _rivals(machine, medium.meeting, board, judgement)
 
     async def for_ever(running: Running) -> None:
-        board.show(_doing(running), trouble=judgement.trouble, fix=judgement.fix)
+        board.show(_serving_at(running.url), trouble=judgement.trouble, fix=judgement.fix)
         await tell_others(machine, listeners_of(medium.plan))
         await asyncio.Event().wait()
 
-    await _serve(lambda: serve_live(medium, data, listening, tuning, change), board, for_ever)
+    here = Here(tuning, change, look)
+    await _serve(lambda: serve_live(medium, data, listening, here), board, for_ever)
+
+
+def _rivals(
+    machine: Machine, meeting: Meeting, board: Board, judgement: Judgement
+) -> Callable[[], Awaitable[tuple[str, ...]]]:
+    """Looks who else has the rendezvous IP, and says so on the board of this host."""
+    from muster.agent.claims import find_rivals
+
+    async def look() -> tuple[str, ...]:
+        found = await find_rivals(machine, meeting.ip)
+        trouble, fix = judgement.trouble, judgement.fix
+        if found:
+            trouble = f"{', '.join(found)} also has the rendezvous IP {meeting.ip}"
+            fix = "give the other machine another address, or switch it off; nothing is installed meanwhile"
+        board.show(_serving_at(meeting.url), trouble=trouble, fix=fix)
+        return found
+
+    return look
+
+
+def _serving_at(url: str) -> str:
+    return f"this is the rendezvous host; the service is at {url}"
 
 
 async def _run_installed(data: Path) -> None:
@@ -84,13 +110,20 @@ async def _run_installed(data: Path) -> None:
 
 async def _wait_for_address(meeting: Meeting, board: Board) -> None:
     """Until this host has the rendezvous IP, however long that takes."""
-    from muster.links import find_addresses, open_changes
+    from muster.links import find_addresses, find_taken, open_changes
 
     async with open_changes() as changes:
         while meeting.ip not in (found := await find_addresses()):
             seen = ", ".join(map(str, found)) or "none"
+            is_taken = meeting.ip in await find_taken()
+            trouble = (
+                f"this host was given {meeting.ip}, which another machine has already" if is_taken else ""
+            )
             board.show(
-                f"the hosts meet at {meeting.ip}, which is not this one", details=(f"addresses here: {seen}",)
+                f"the hosts meet at {meeting.ip}, which is not this one",
+                trouble=trouble,
+                fix="give one of the two another address" if is_taken else "",
+                details=(f"addresses here: {seen}",),
             )
             await changes.wait(_LOOK_S)
 
@@ -104,14 +137,10 @@ async def _serve(
 
     async with serving() as running:
         log.say("serving at %s", running.url)
-        board.show(_doing(running))
+        board.show(_serving_at(running.url))
         tell_systemd("READY=1")
         await until(running)
         tell_systemd("STOPPING=1")
-
-
-def _doing(running: Running) -> str:
-    return f"this is the rendezvous host; the service is at {running.url}"
 
 
 def _listen() -> socket.socket:

@@ -19,7 +19,7 @@ REBOOTED: Final = frozenset({"Rebooting", "Waiting for ignition", "Configuring",
 """Stages of a host that was told to leave the medium."""
 OURS: Final = frozenset({"user", "network"})
 """Who cannot be left to mend something by themselves."""
-_STOPS: Final = frozenset({"matches-site-files"})
+_STOPS: Final = frozenset({"matches-site-files", "rendezvous-ip-unique", "no-hosts-left-behind"})
 """What stays as it is until somebody does something, however many hosts are yet to come."""
 _FAILING: Final = frozenset({"failure", "error"})
 

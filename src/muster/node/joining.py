@@ -35,6 +35,8 @@ class Join(msgspec.Struct, frozen=True):
     role: str
     alone: bool
     """Whether it is all of the cluster."""
+    medium_token: str = ""
+    """What a service believes that lost what it knew."""
 
 
 class Ear(Protocol):
@@ -52,7 +54,7 @@ async def join(facts: Join, machine: Machine, ear: Ear, sleep: Callable[[float],
     """Tell each stage when it is reached; the host that sets the cluster up tells when that is done."""
     if not facts.alone:
         await ear.stage("Configuring")
-    name = (machine.root / "etc/hostname").read_text("utf-8").strip()
+    name = name_of(machine.root)
     told: HostStage | None = None
     while told != "Done":
         stage = await _look(machine, name, facts.role)
@@ -92,6 +94,11 @@ def finalizing_stage(progress: SetupProgress) -> FinalizingStage | None:
     own = progress.parts.get(PLATFORM)
     is_own = own is None or own.status != "available"
     return "Waiting for cluster operators" if is_own else "Waiting for olm operators csv"
+
+
+def name_of(root: Path) -> str:
+    """What this host is called."""
+    return (root / "etc/hostname").read_text("utf-8").strip()
 
 
 async def _look(machine: Machine, name: str, role: str) -> HostStage | None:

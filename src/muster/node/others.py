@@ -27,6 +27,13 @@ def missing_for_leaving(hosts: Iterable[Host], own_id: str) -> tuple[str, ...]:
     )
 
 
+def render_reached(hosts: Iterable[Host]) -> str:
+    """How far all hosts are, without what changes every moment."""
+    return " ".join(
+        f"{host.id}:{host.status}:{host.progress.current_stage if host.progress else ''}" for host in hosts
+    )
+
+
 def is_control_plane_up(hosts: Iterable[Host]) -> bool:
     """Whether a worker finds a cluster to join: the control plane is there, but for the host that begins."""
     voters = [host for host in hosts if _is_control_plane(host) and not host.bootstrap]

@@ -61,7 +61,10 @@ class HostTies:
         self._engine = engine
 
     def cluster_of(self, infra_env_id: str, host_id: str) -> str | None:
+        """The cluster of a host; one that is not known would be in that of the infra-env, and is told so."""
         try:
+            if self._engine.find_host(host_id) is None:
+                return self._engine.infra_env(infra_env_id).cluster_id
             return self._engine.host(host_id, infra_env_id).cluster_id
         except NotFound:
             return None

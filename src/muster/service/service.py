@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field
 from datetime import datetime, timedelta
@@ -155,6 +155,8 @@ class Service:
         """What hosts need of each release that was asked for."""
         self.requests: Counter[tuple[str, int]] = Counter()
         """How often each operation was answered with each status."""
+        self.on_stranger: Callable[[str, str], Awaitable[None]] | None = None
+        """Told of hosts that report how far they are, and that nobody knows: the id and the name."""
         self._committer = committer
         self.upkeep = Upkeep(engine, store, committer, self.now, self._taken_over, around.background)
         self._clock = WatchedClock(around.clock, around.steady)

@@ -244,6 +244,10 @@ class Cluster(State, frozen=True, kw_only=True):
     """Whether its kubeconfig is there, with the authority of its ingress."""
     kubeconfig_given: bool = False
     """Whether people had it before the installation, so that nobody waits for one."""
+    rivals: tuple[str, ...] | None = None
+    """MACs of others that answer at the address where the hosts of a site meet; None without a site."""
+    strangers: dict[str, str] | None = None
+    """Names of nodes whose installation the service lost with its memory, by host id; None without one."""
     org_soft_timeouts_enabled: bool = False
     """Whether hosts and stages that take too long are only told of, and do not fail the installation."""
     logs_info: str = ""

@@ -51,6 +51,7 @@ _PLACES: Final[Mapping[StepId, frozenset[str]]] = {
             "ingress-vips-valid",
             "network-type-valid",
             "ntp-server-configured",
+            "rendezvous-ip-unique",
             "belongs-to-machine-cidr",
             "ignition-downloadable",
             "belongs-to-majority-group",

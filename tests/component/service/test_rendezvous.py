@@ -9,7 +9,7 @@ from pathlib import Path
 
 from muster.service.hosting import Running
 from muster.service.rendezvous.medium import load_medium
-from muster.service.rendezvous.serving import serve_installed, serve_live, wait_until_installed
+from muster.service.rendezvous.serving import Here, serve_installed, serve_live, wait_until_installed
 from muster.serving.listen import open_socket, parse_endpoint
 from tests.component.service.whole import come, play
 from tests.seeds import fixed_secrets
@@ -39,7 +39,9 @@ def test_a_site_is_served_from_its_medium_and_again_from_a_copy_of_its_data(tmp_
 
     async def scene() -> None:
         with open_socket(parse_endpoint("127.0.0.1:0")) as listening:
-            async with serve_live(load_medium(root), tmp_path / "live", listening, "emulated") as running:
+            async with serve_live(
+                load_medium(root), tmp_path / "live", listening, Here("emulated")
+            ) as running:
                 assert running.url == "https://192.0.2.10:8090"
                 await come(lambda: has_site(running, *ids))
                 cluster = running.service.engine.cluster(secrets.cluster_id)

@@ -13,21 +13,25 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
-from muster.client.calls import open_calls
+from muster.client.calls import Calls, Refused, open_calls
 from muster.client.host import HostCalls
 from muster.client.target import Target
 from muster.clock import Change
+from muster.image.tokens import Tokens, build_tokens
 from muster.lab.sim.machines import Machine
 from muster.model.host import Host, RootDeviceHints
 from muster.model.meeting import PLATFORM, Meeting
 from muster.model.site import SiteHost
 from muster.model.wire.cluster import ApiVip, ClusterCreateParams, IngressVip
 from muster.model.wire.infra_env import InfraEnvCreateParams
+from muster.service.hosting import now
 from muster.service.rendezvous.unattended import Course, Unattended
 from muster.service.site_order import Wish
 from tests.component.service.whole import PULL_SECRET, Whole, come, machines, open_service, play
+from tests.seeds import fixed_secrets
 
 MEETING = Meeting(
     ip_address("192.0.2.10"), "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -237,5 +241,94 @@ def test_what_was_made_in_an_earlier_life_is_not_made_again(tmp_path: Path) -> N
                     await made(site)
                 names = [each["name"] for each in await events(site)]
                 assert names.count("cluster_registration_succeeded") == 1
+
+    play(scene)
+
+
+def medium_token() -> Tokens:
+    """The token that all hosts of the site boot with, whichever service they meet."""
+    secrets = dataclasses.replace(fixed_secrets(), cluster_id=MEETING.cluster_id, tokens_issued=now())
+    return build_tokens(secrets)
+
+
+@asynccontextmanager
+async def host_of(site: Whole, id: str, token: str) -> AsyncIterator[HostCalls]:
+    target = Target(site.url, token=token)
+    yield HostCalls(Calls(site.session, target), MEETING.infra_env_id, id, medium_token().agent)
+
+
+def test_a_host_is_taken_in_by_a_service_that_lost_what_it_knew(tmp_path: Path) -> None:
+    id, keys = machines(1)[0].host_id, (medium_token().public_key,)
+
+    async def meet(folder: Path, token: str) -> str:
+        async with open_service(folder, token_keys=keys) as site, unattended(site, course(site, machines(3))):
+            await made(site)
+            async with host_of(site, id, token) as host:
+                registered = await host.register("1")
+                assert registered.status == "discovering"
+                assert (await host.instructions(now(), 0)).instructions
+                return registered.token
+
+    async def scene() -> None:
+        own = await meet(before, medium_token().agent)
+        assert await meet(after, own) != own
+
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    after.mkdir()
+    play(scene)
+
+
+def test_a_node_of_a_lost_installation_is_named_until_it_boots_the_medium(tmp_path: Path) -> None:
+    id, keys = machines(1)[0].host_id, (medium_token().public_key,)
+
+    async def scene() -> None:
+        async with (
+            open_service(tmp_path, token_keys=keys) as site,
+            unattended(site, course(site, machines(3))),
+            host_of(site, id, medium_token().agent) as host,
+        ):
+            await made(site)
+            for _ in range(2):
+                with pytest.raises(Refused) as refused:
+                    await host.progress("Configuring", "shop-0")
+                assert refused.value.code == 404
+            reason = (await reasons(site))["no-hosts-left-behind"]
+            assert "shop-0" in reason["message"]
+            assert [each["name"] for each in await events(site)].count("host_left_behind") == 1
+            await host.register("1")
+
+            async def is_over() -> bool:
+                return "no-hosts-left-behind" not in await reasons(site)
+
+            await come(is_over)
+
+    play(scene)
+
+
+def test_nothing_is_installed_while_another_has_the_rendezvous_ip(tmp_path: Path) -> None:
+    found: list[str] = ["52:54:00:00:00:99"]
+
+    async def look() -> tuple[str, ...]:
+        return tuple(found)
+
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            hosts = machines(3)
+            player = Unattended(site.running.service, course(site, hosts), look_s=0.01)
+            tasks = [asyncio.ensure_future(work) for work in (player.run(), player.watch_rivals(look))]
+            await made(site)
+            async with site.hosts(MEETING.infra_env_id, hosts):
+                await site.until(
+                    MEETING.cluster_id,
+                    lambda each: [host["status"] for host in each.get("hosts", ())] == ["known"] * 3,
+                )
+                assert (await site.cluster(MEETING.cluster_id))["status"] == "insufficient"
+                assert "52:54:00:00:00:99" in (await reasons(site))["rendezvous-ip-unique"]["message"]
+                found.clear()
+                await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     play(scene)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from muster.agent.steps.outcome import Outcome
 from muster.board import Board, read_notice
 from muster.client.calls import Refused, Unreachable
 from muster.client.host import Registered
-from muster.links import Changes
+from muster.links import IP, Changes
 from muster.model.wire.reports import StepReply
 from muster.model.wire.steps import Step, Steps
 from tests.unit.agent.steps.recorded import finish
@@ -100,6 +101,10 @@ class Token:
         self.token = token
 
 
+async def addresses() -> tuple[IP, ...]:
+    return (ip_address("192.0.2.77"),)
+
+
 def play(
     service: Service, folder: Path, duties: Duties | None = None, token: Token | None = None
 ) -> list[float]:
@@ -119,6 +124,7 @@ def play(
             lambda: 0.0,
             lambda: 0.5,
             Changes(),
+            addresses,
             sleep,
         )
         agent = Agent(service, duties or Duties(), means)  # type: ignore[arg-type]
@@ -176,6 +182,8 @@ def test_what_it_waits_for_is_on_the_board(tmp_path: Path) -> None:
     notice = read_notice(tmp_path / "agent.json")
     assert notice is not None
     assert (notice.doing, notice.since) == ("registering with the service", NOW)
+    assert "connection refused" in notice.trouble
+    assert notice.details == ("tried 1 times", "addresses here: 192.0.2.77")
     play(Service("own", told(), Unreachable("https://192.0.2.10:8090", "no route to host")), tmp_path)
     notice = read_notice(tmp_path / "agent.json")
     assert notice is not None

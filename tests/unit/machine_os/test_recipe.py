@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,11 @@ def test_documentation_does_not_count(tmp_path: Path) -> None:
     home = shutil.copytree(find_home(), tmp_path / "recipe")
     builds.put(home / "README.md", "words")
     assert load_recipe(home, "x86_64", "common").digest() == builds.recipe().digest()
+
+
+def test_hosts_listen_for_who_is_at_the_other_end_of_their_cables() -> None:
+    settings = ConfigParser()
+    settings.read(find_home() / "tree/etc/NetworkManager/conf.d/10-muster.conf", "utf-8")
+    assert (
+        settings["connection"]["connection.lldp"] == "1"
+    )  # NetworkManager ignores it without its whole name.

@@ -20,7 +20,7 @@ from muster.service.decisions.replies import take_reply
 from muster.service.derive.names import effective_name
 from muster.service.polling import Poll, answer_poll, plan_next
 from muster.service.realm import Draft, Realm
-from muster.service.refusals import BadRequest, Forbidden, StateConflict
+from muster.service.refusals import BadRequest, Forbidden, NotFound, StateConflict
 from muster.service.state import Host
 from muster.service.states import host as states
 
@@ -160,6 +160,12 @@ async def update_progress(call: Call) -> Reply:
     stage = told.current_stage
     if stage is None:
         raise BadRequest("current_stage is missing", hint="say which stage is reached")
-    call.service.upkeep.note(call.ids["host_id"])
-    await change(call, lambda draft, host: states.progress(draft, host, stage, told.progress_info or ""))
+    id, service = call.ids["host_id"], call.service
+    service.upkeep.note(id)
+    try:
+        await change(call, lambda draft, host: states.progress(draft, host, stage, told.progress_info or ""))
+    except NotFound:
+        if service.on_stranger is not None:
+            await service.on_stranger(id, told.progress_info or id)
+        raise
     return empty(200)

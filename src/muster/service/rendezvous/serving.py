@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from muster.clock import Change
 from muster.errors import UserError
+from muster.frozen import dataclass
 from muster.model.plan import Plan
 from muster.model.setting_up import MANIFESTS
 from muster.release.model import Release
@@ -23,7 +24,7 @@ from muster.service.hosting import Running, Settings, Sockets
 from muster.service.rendezvous.kept import Kept, certificate_of, keep, load_kept
 from muster.service.rendezvous.medium import Medium
 from muster.service.rendezvous.release import SiteRelease
-from muster.service.rendezvous.unattended import Course, Unattended
+from muster.service.rendezvous.unattended import Course, FindRivals, Unattended
 from muster.service.site_order import Wish, cluster_params, infra_env_params, wishes_of
 
 _NO_TIME_SERVERS: Final = frozenset({"ntp-synced"})
@@ -77,20 +78,33 @@ def terms_of(medium: Medium, tuning: str) -> SiteTerms:
     )
 
 
+async def _nobody() -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Here:
+    """What the host that a service runs on has to say to it."""
+
+    tuning: str
+    """A profile for the programs of the cluster."""
+    clock: Change | None = None
+    """That its clock was set just now, for the log."""
+    find_rivals: FindRivals = _nobody
+
+
 @contextlib.asynccontextmanager
 async def serve_live(
-    medium: Medium, data: Path, listening: socket.socket, tuning: str, clock: Change | None = None
+    medium: Medium, data: Path, listening: socket.socket, here: Here
 ) -> AsyncIterator[Running]:
-    """Serve a site whose hosts booted its medium, and install it; until the body ends.
-
-    ``clock``: that the clock of this host was set just now, for the log.
-    """
+    """Serve a site whose hosts booted its medium, and install it; until the body ends."""
     kept, release = keep(data, medium), SiteRelease(medium.plan)
     disabled = frozenset() if medium.plan.ntp_sources else _NO_TIME_SERVERS
-    settings = _settings(kept, data, terms_of(medium, tuning), disabled)
+    settings = _settings(kept, data, terms_of(medium, here.tuning), disabled)
     running = Running(settings, Sockets(listening), release.find)
-    unattended = Unattended(running.service, course_of(medium), clock)
-    async with running.serve(), _beside(release.fetch()), _beside(unattended.run()):
+    unattended = Unattended(running.service, course_of(medium), here.clock)
+    watching = unattended.watch_rivals(here.find_rivals)
+    async with running.serve(), _beside(release.fetch()), _beside(unattended.run()), _beside(watching):
         yield running
 
 

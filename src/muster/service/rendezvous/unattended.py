@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable, Set
 from datetime import datetime
+from functools import partial
 from typing import Final, TypeAlias
 
 from muster.clock import Change
@@ -28,11 +30,17 @@ from muster.service.realm import Draft, Realm
 from muster.service.refusals import NotFound, StateConflict, Unavailable
 from muster.service.service import Service
 from muster.service.site_order import Wish, find_wish
-from muster.service.state import Host
+from muster.service.state import Cluster, Host
 
 ATTEMPTS: Final = 3
 """So often an installation is begun that does not come to writing a disk."""
 _AGAIN_S: Final = 10.0
+LOOK_S: Final = 15.0
+"""How often is looked who else has the rendezvous IP."""
+_MAX_NAME: Final = 64
+_MOST_STRANGERS: Final = 100
+FindRivals: TypeAlias = Callable[[], Awaitable[tuple[str, ...]]]
+"""Who else answers at the rendezvous IP: their MACs."""
 
 
 @dataclass(frozen=True)
@@ -62,15 +70,20 @@ Seen: TypeAlias = tuple[datetime, tuple[Disk, ...]]
 class Unattended:
     """Asks the service for what is next, after everything that happened."""
 
-    def __init__(self, service: Service, course: Course, clock: Change | None = None) -> None:
-        self._service, self._course, self._clock = service, course, clock
+    def __init__(
+        self, service: Service, course: Course, clock: Change | None = None, look_s: float = LOOK_S
+    ) -> None:
+        self._service, self._course, self._clock, self._look_s = service, course, clock, look_s
         self._applied: dict[str, Seen] = {}
         """For which hosts, as they were then, the files were applied in this life of the service."""
+        self._created = asyncio.Event()
         self._attempts = 0
 
     async def run(self) -> None:
         """Go on until cancelled."""
         await self._create()
+        self._created.set()
+        self._service.on_stranger = self._note_stranger
         if (change := self._clock) is not None:
             await self._service.change(lambda: self._realm, lambda draft: _tell_clock(draft, change))
         await self._look()
@@ -92,7 +105,8 @@ class Unattended:
         def make_cluster(draft: Draft) -> None:
             made = register_cluster(draft, ids.cluster_id, course.cluster, seal)
             # The site has its kubeconfig since its medium was made.
-            draft.change(made, monitored_operators=_watched(made.id, course.on_top), kubeconfig_given=True)
+            watched = _watched(made.id, course.on_top)
+            draft.change(made, monitored_operators=watched, kubeconfig_given=True, rivals=(), strangers={})
 
         def make_infra_env(draft: Draft) -> None:
             cluster = service.engine.cluster(ids.cluster_id)
@@ -108,8 +122,31 @@ class Unattended:
         except NotFound:
             await service.change(lambda: service.engine.create(ids.infra_env_id), make_infra_env)
 
+    async def watch_rivals(self, find: FindRivals) -> None:
+        """Look again and again whether others have the rendezvous IP, until cancelled."""
+        await self._created.wait()
+        while True:
+            rivals = await find()
+            if rivals != self._cluster.rivals:
+                await self._service.change(lambda: self._realm, partial(_note_rivals, rivals))
+            await asyncio.sleep(self._look_s)
+
+    async def _note_stranger(self, host_id: str, name: str) -> None:
+        """A node reports that an earlier life of the service installed, of which nothing is left."""
+        if self._cluster.strangers is None or host_id not in self._cluster.strangers:
+            await self._service.change(
+                lambda: self._realm, lambda draft: _note_stranger(draft, host_id, name[:_MAX_NAME])
+            )
+
+    @property
+    def _cluster(self) -> Cluster:
+        return self._service.engine.cluster(self._course.meeting.cluster_id)
+
     async def _look(self) -> None:
         """Do what is next."""
+        known = (self._cluster.strangers or {}).keys() & self._realm.hosts.keys()
+        if known:
+            await self._service.change(lambda: self._realm, lambda draft: _welcome(draft, known))
         for host in list(self._realm.hosts.values()):
             if host.inventory is None:
                 continue
@@ -176,3 +213,25 @@ def _note_fault(draft: Draft, host: Host, fault: str) -> None:
         text = f"Host {name}: the installation waits: {fault}"
         draft.tell(host, "site_not_applied", text, severity="error")
     draft.change(host, site_fault=fault)
+
+
+def _note_rivals(rivals: tuple[str, ...], draft: Draft) -> None:
+    draft.change(draft.cluster, rivals=rivals)
+    if rivals:
+        text = f"The rendezvous IP is also that of {', '.join(rivals)}: nothing is installed while that is so"
+        draft.tell(draft.cluster, "rendezvous_ip_doubled", text, severity="error")
+
+
+def _note_stranger(draft: Draft, host_id: str, name: str) -> None:
+    strangers = draft.cluster.strangers or {}
+    if host_id in draft.hosts or len(strangers) >= _MOST_STRANGERS:
+        return
+    draft.change(draft.cluster, strangers={**strangers, host_id: name})
+    text = f"Host {name} runs from its disk with keys that were lost when the rendezvous host restarted"
+    draft.tell(draft.cluster, "host_left_behind", text, severity="error", host_id=host_id)
+
+
+def _welcome(draft: Draft, ids: Set[str]) -> None:
+    """They registered: what they were before does not matter any more."""
+    left = {id: name for id, name in (draft.cluster.strangers or {}).items() if id not in ids}
+    draft.change(draft.cluster, strangers=left)

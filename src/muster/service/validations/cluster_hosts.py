@@ -7,7 +7,15 @@ from collections import Counter
 from typing import Final
 
 from muster.service.validations.facts import NAME, ROLE, is_single, join, name_of, role_of
-from muster.service.validations.registry import Answer, ClusterView, Reads, failed, on_cluster, passed
+from muster.service.validations.registry import (
+    SUPPRESSED,
+    Answer,
+    ClusterView,
+    Reads,
+    failed,
+    on_cluster,
+    passed,
+)
 
 READY: Final = frozenset({"known", "preparing-for-installation", "preparing-successful"})
 MOST_APART_S: Final = 4 * 60
@@ -55,3 +63,19 @@ def ntp_server_configured(see: ClusterView) -> Answer:
     if fast - slow <= MOST_APART_S:
         return passed()
     return failed(ahead=ahead, behind=behind, minutes=(fast - slow) // 60, most=MOST_APART_S // 60)
+
+
+@on_cluster("rendezvous-ip-unique", "network", Reads(cluster={"rivals"}), must=True)
+def rendezvous_ip_unique(see: ClusterView) -> Answer:
+    rivals = see.cluster.rivals
+    if rivals is None:
+        return SUPPRESSED
+    return failed(rivals=join(rivals)) if rivals else passed()
+
+
+@on_cluster("no-hosts-left-behind", "hosts-data", Reads(cluster={"strangers"}), must=True)
+def no_hosts_left_behind(see: ClusterView) -> Answer:
+    strangers = see.cluster.strangers
+    if strangers is None:
+        return SUPPRESSED
+    return failed(hosts=join(sorted(strangers.values()))) if strangers else passed()

@@ -31,6 +31,8 @@ PLACES: Final = {
     "platform-requirements-satisfied": "platform",
     "all-hosts-are-ready-to-install": "",
     "ntp-server-configured": "",
+    "rendezvous-ip-unique": "",
+    "no-hosts-left-behind": "",
 }
 """Where in install-config.yaml the cause of a failure is; the star is the platform."""
 

@@ -220,3 +220,11 @@ oracle: dict[str, Any] = {
 case("platform-requirements-satisfied", "success", "nothing else")
 case("platform-requirements-satisfied", "failure", "Oracle", **oracle)
 case("platform-requirements-satisfied", "success", "Oracle", manifests=("manifests/oci.yaml",), **oracle)
+
+# Sites that install themselves.
+case("rendezvous-ip-unique", "suppressed")
+case("rendezvous-ip-unique", "success", rivals=())
+case("rendezvous-ip-unique", "failure", "52:54:00:00:00:09", rivals=("52:54:00:00:00:09",))
+case("no-hosts-left-behind", "suppressed")
+case("no-hosts-left-behind", "success", strangers={})
+case("no-hosts-left-behind", "failure", "restarted: b, c", strangers={"2": "c", "1": "b"})

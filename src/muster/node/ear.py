@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service as a node sees it that tells how far it is: it may be away, or have lost what it knew.
+
+A service whose host lost power before it left has a new memory: it knows neither this node nor its token, and
+the cluster that it makes has other keys. The node says who it is with the token of the medium, so that the
+service can say which hosts have to be installed anew, and goes on saying so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from muster.board import Board
+from muster.client.calls import Calls, Refused, Unreachable
+from muster.client.host import HostCalls
+from muster.client.persisting import Persistence
+from muster.model.setting_up import Told
+from muster.model.wire.enums import FinalizingStage, HostStage
+from muster.node.joining import Join
+
+GIVE_UP_S: Final = 4 * 3600.0
+"""A service that was away for so long does not come back; the cluster does not need it."""
+_AGAIN_S: Final = 60.0
+_UNBELIEVED: Final = (401, 403)
+_UNKNOWN: Final = 404
+_LOST: Final = (
+    "the service does not know this node: it lost its installation when the rendezvous host restarted"
+)
+_FIX: Final = "boot this host from the medium again: it is installed anew, with all others"
+_logger: Final = logging.getLogger(__name__)
+
+
+class ServiceEar:
+    """Tells the service, however often that takes; what it refuses for good is not told again."""
+
+    def __init__(self, facts: Join, calls: Calls, persistence: Persistence, board: Board, name: str) -> None:
+        self._facts, self._calls, self._board, self._name = facts, calls, board, name
+        self._persistence = persistence
+        self._host = HostCalls(calls, facts.infra_env_id, facts.host_id)
+
+    async def stage(self, stage: HostStage) -> None:
+        """The node is at a stage."""
+        _logger.info("stage: %s", stage)
+        self._board.show(f"this node is at the stage {stage}")
+        await self._tell(lambda: self._host.progress(stage, self._name if self._is_stranger else ""))
+
+    async def part(self, id: str, told: Told) -> None:
+        """How far something of the cluster is."""
+        _logger.info("%s: %s: %s", id, told.status, told.info)
+        body = {"name": id, "status": told.status, "status_info": told.info}
+        path = f"/clusters/{self._facts.cluster_id}/monitored-operators"
+        await self._tell(lambda: self._calls.call("PUT", path, body))
+
+    async def finalizing(self, stage: FinalizingStage) -> bool:
+        """Whether it is accepted that the cluster is at a stage."""
+        path = f"/clusters/{self._facts.cluster_id}/progress"
+        try:
+            await self._calls.call("PUT", path, {"finalizing_stage": stage})
+        except (Refused, Unreachable):
+            return False
+        return True
+
+    @property
+    def _is_stranger(self) -> bool:
+        return bool(self._facts.medium_token) and self._calls.token == self._facts.medium_token
+
+    async def _tell(self, call: Callable[[], Awaitable[object]]) -> None:
+        end = self._persistence.clock() + self._persistence.for_s
+        while True:
+            try:
+                await self._persistence.tell(call)
+            except Refused as error:
+                if not await self._try_again(error, end):
+                    _logger.warning("the service is not told: %s", error.message)
+                    return
+            except Unreachable as error:
+                _logger.warning("the service is not told: %s", error.message)
+                return
+            else:
+                return
+
+    async def _try_again(self, error: Refused, end: float) -> bool:
+        """Whether it is worth to say it again, in another way or later."""
+        if error.code in _UNBELIEVED and self._facts.medium_token and not self._is_stranger:
+            self._calls.token = self._facts.medium_token
+            return True
+        if error.code != _UNKNOWN or not self._is_stranger or self._persistence.clock() >= end:
+            return False
+        self._board.show("this node waits for its cluster", trouble=_LOST, fix=_FIX)
+        await self._persistence.sleep(_AGAIN_S)
+        return True
