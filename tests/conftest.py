@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from hypothesis import settings
+
+# A machine that is busy with something else is no fault of what is tested.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 Golden: TypeAlias = Callable[[Path, str], None]
 
