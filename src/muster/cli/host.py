@@ -18,6 +18,7 @@ _VERBS: Final = {
     "bundle": ("host_bundle:bundle", "Collect what tells how this host is in one file, without secrets."),
     "member": ("host_member:member", "Find this host's place among the members of etcd."),
     "setup": ("host_setup:setup", "Set up what is done once for the whole cluster."),
+    "console": ("host_console:console", "Show what this host does, on its screen and serial lines."),
     "join": ("host_join:join", "Tell the service how far this node is, until the cluster is complete."),
 }
 

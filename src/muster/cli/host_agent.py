@@ -3,20 +3,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+import signal
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from muster.cli import log, options
 from muster.cli.loop import run_async
 
+if TYPE_CHECKING:
+    from muster.links import Changes
+
 
 @click.command(epilog=options.examples("muster host agent"))
 @options.log_level
 def agent(log_level: str | None) -> None:
-    """Register this host with the service of its medium, and do what that asks, until told to end."""
+    """Register this host with the service of its medium, and do what that asks, until told to end.
+
+    SIGHUP makes it tell anew what the host is made of.
+    """
     options.begin_without_site(log_level)
     run_async(_run)
 
@@ -41,6 +50,7 @@ async def _run() -> None:
     own = HostClock(machine, clock, place.url, clock_board(clock))
     target = place.target(keeper.load())
     async with open_calls(target, own.timekeeper()) as calls, open_changes() as changes:
+        heed_console(changes)
         host = HostCalls(calls, place.infra_env_id, identity.id, place.medium_token)
         duties = Duties(machine, host, UnitInstaller(machine, identity.id))
         board = Board(FOLDER / "agent.json", clock.now)
@@ -55,3 +65,8 @@ async def _run() -> None:
             report=lambda: own.report(host),
         )
         await Agent(host, duties, means).run()
+
+
+def heed_console(changes: Changes) -> None:
+    """Somebody before the console wants it looked at again: as if something of the host had changed."""
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, changes.note)

@@ -133,13 +133,17 @@ async def _serve(
     board: Board,
     until: Callable[[Running], Awaitable[None]],
 ) -> None:
+    from muster.board import FOLDER
     from muster.cli.notify import tell_systemd
+    from muster.cli.showing_code import showing_code
+    from muster.console.facts import LOGIN_FILE
 
     async with serving() as running:
         log.say("serving at %s", running.url)
         board.show(_serving_at(running.url))
         tell_systemd("READY=1")
-        await until(running)
+        async with showing_code(running.login.code, FOLDER / LOGIN_FILE):
+            await until(running)
         tell_systemd("STOPPING=1")
 
 

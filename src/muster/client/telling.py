@@ -106,7 +106,7 @@ class Troubles:
         """What came and what went."""
         if snapshot.cluster is None:
             return  # Nobody knows; what was told still stands.
-        found = {(each.id, each.label): each for each in _causes(snapshot, self._expected)}
+        found = {(each.id, each.label): each for each in troubles_of(snapshot, self._expected)}
         for key in self._since.keys() - found.keys():
             since = self._since.pop(key)
             if (gone := self._told.pop(key, None)) is not None:
@@ -124,7 +124,7 @@ def _trouble(causes: list[Cause]) -> Line:
     """One line for all hosts with the same trouble, each in its own words."""
     first = causes[0]
     labels = ", ".join(each.label for each in causes)
-    lines = [f"{each.label}: {_words(each)}" for each in causes[:_NAMED]]
+    lines = [f"{each.label}: {cause_words(each)}" for each in causes[:_NAMED]]
     if len(causes) > _NAMED:
         lines.append(f"{len(causes) - _NAMED} more hosts: {first.id}")
     lines += [f"  {what}: {text}" for what, text in (("why", first.why), ("fix", first.fix)) if text]
@@ -132,7 +132,8 @@ def _trouble(causes: list[Cause]) -> Line:
     return make_line("trouble", "\n".join(lines), warn=True, **facts)
 
 
-def _words(cause: Cause) -> str:
+def cause_words(cause: Cause) -> str:
+    """What is wrong, in the same words wherever it is told."""
     return f"{cause.id} fails: {cause.message}" if cause.is_validation else cause.message
 
 
@@ -142,7 +143,8 @@ def _mended(cause: Cause, took_s: float) -> Line:
     return make_line("mended", text, id=cause.id, of=cause.label)
 
 
-def _causes(snapshot: Snapshot, expected: int) -> Iterator[Cause]:
+def troubles_of(snapshot: Snapshot, expected: int) -> Iterator[Cause]:
+    """What stands in the way of a cluster that is known, when so many hosts are to come."""
     cluster = snapshot.cluster
     assert cluster is not None
     assert snapshot.service is not None

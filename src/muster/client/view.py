@@ -39,9 +39,9 @@ def render_view(
     tail = [part for text in tail for part in _wrap(text, extent.width)]
     if known.service is not None and known.cluster is not None:
         is_old = now.cluster is None
-        lines.append(_cluster_line(known.service, is_old=is_old))
+        lines.append(cluster_line(known.service, is_old=is_old))
         room = extent.height - len(lines) - len(tail) - 2
-        lines += _host_lines(known.hosts, max(_LEAST, room))
+        lines += host_lines(known.hosts, max(_LEAST, room))
     if now.kubernetes is not None:
         lines.append(_api_line(now.kubernetes))
     return [_cut(line, extent.width) for line in (*lines, *tail)]
@@ -61,7 +61,8 @@ def _cut(line: str, width: int) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def _cluster_line(service: ServiceSight, *, is_old: bool) -> str:
+def cluster_line(service: ServiceSight, *, is_old: bool) -> str:
+    """How far a cluster is."""
     cluster = service.cluster
     assert cluster is not None
     progress = cluster.progress
@@ -86,7 +87,7 @@ def _left(service: ServiceSight, percent: int) -> timedelta | None:
     return took * (100 - percent) / percent
 
 
-def _host_lines(hosts: Sequence[Host], room: int) -> Iterator[str]:
+def host_lines(hosts: Sequence[Host], room: int) -> Iterator[str]:
     """A line for each, those that need somebody first; what does not fit is counted."""
     ordered = sorted(hosts, key=lambda host: (_urgency(host), name_of(host)))
     shown = ordered if len(ordered) <= room else ordered[: room - 1]

@@ -61,18 +61,11 @@ class Watcher:
         """What the service shows now; never an error."""
         try:
             return await self._look()
-        except Refused as error:
-            if error.code in (401, 403):
-                return ServiceSight(Trouble.REFUSED, f"it refuses our token: {error.reason}")
-            if error.code == 404:
+        except (Refused, Unreachable) as error:
+            if isinstance(error, Refused) and error.code == 404:
                 self._id = ""  # It may have been made anew.
                 return ServiceSight()
-            return ServiceSight(Trouble.STRANGE, f"it answers with status {error.code}: {error.reason}")
-        except Unreachable as error:
-            cause = error.__cause__
-            if isinstance(cause, msgspec.DecodeError) or cause is None:
-                return ServiceSight(Trouble.STRANGE, error.why)
-            return ServiceSight(find_trouble(cause), words_of(cause))
+            return sight_of(error)
 
     async def _look(self) -> ServiceSight:
         if not self._id:
@@ -117,6 +110,18 @@ class Watcher:
             async with asyncio.timeout(pace.settled_s if answers and self._is_streaming else pace.retry_s):
                 await self._news.wait()
         self._news.clear()
+
+
+def sight_of(error: Refused | Unreachable) -> ServiceSight:
+    """What is seen of a service that gave no answer."""
+    if isinstance(error, Refused):
+        if error.code in (401, 403):
+            return ServiceSight(Trouble.REFUSED, f"it refuses our token: {error.reason}")
+        return ServiceSight(Trouble.STRANGE, f"it answers with status {error.code}: {error.reason}")
+    cause = error.__cause__
+    if isinstance(cause, msgspec.DecodeError) or cause is None:
+        return ServiceSight(Trouble.STRANGE, error.why)
+    return ServiceSight(find_trouble(cause), words_of(cause))
 
 
 @contextlib.asynccontextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import ANYONE, PREFIX, USER, WATCHER, Route, narrowed, under
+from muster.service.api.table.route import AGENT, ANYONE, PREFIX, USER, WATCHER, Route, narrowed, under
 
 _START: Final = f"{PREFIX}/v2"
 _get = under("GET", _START)
@@ -25,7 +25,7 @@ OURS: Final[tuple[Route, ...]] = (
     _get(
         "/clusters/{cluster_id}/why",
         "v2GetClusterWhy",
-        USER | WATCHER,
+        USER | AGENT | WATCHER,
         200,
         "Say what the cluster is waiting for, since when, and who can mend it.",
     ),
