@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DATA: Final = Path("/var/lib/muster/service")
 _LOOK_S: Final = 30.0
+_CONSENT_S: Final = 2.0
 _LINGER_S: Final = 600.0
 """How long somebody can still ask how it ended, before the service removes itself."""
 
@@ -52,7 +53,9 @@ async def _run_live(data: Path) -> None:
 
     machine, clock = ThisMachine(), SystemClock()
     root, board = machine.root, _board()
-    await _wait_for_address(load_meeting(root), board)
+    meeting = load_meeting(root)
+    await _wait_for_address(meeting, board)
+    await _wait_for_consent(machine, meeting, board)
     judgement, change = await put_right(machine, clock, clock_board(clock))
     medium = load_medium(root)
     virt = await machine.ask(["systemd-detect-virt", "--vm"], deadline_s=10)
@@ -67,6 +70,22 @@ async def _run_live(data: Path) -> None:
 
     here = Here(tuning, change, look)
     await _serve(lambda: serve_live(medium, data, listening, here), board, for_ever)
+
+
+async def _wait_for_consent(machine: Machine, meeting: Meeting, board: Board) -> None:
+    """A host that installed this very site and boots the medium again does not erase it unasked."""
+    from muster.board import FOLDER
+    from muster.node.marks import START_OVER, find_marked
+
+    disk = await find_marked(machine, meeting.cluster_id)
+    while disk and not (FOLDER / START_OVER).exists():
+        doing = f"this host booted the installation medium again instead of its disk {disk}"
+        fix = (
+            "remove the medium, or set the boot order in the setup of the firmware, and restart this host; "
+            f"to install the site anew and lose what is on the disk: touch {FOLDER / START_OVER}"
+        )
+        board.show(doing, trouble="this site is installed on that disk already", fix=fix)
+        await asyncio.sleep(_CONSENT_S)
 
 
 def _rivals(

@@ -14,21 +14,25 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from muster.errors import ExternalError, cannot
 from muster.machine import Machine
+from muster.node.marks import Mark, mark
 from muster.node.mounted import mounted
 from muster.node.parts import WrittenDisk
 
 SERVICE: Final = "var/lib/muster/service"
 UNIT: Final = "muster-rendezvous.service"
 _DEADLINE_S: Final = 90.0
+_SITE: Final = "site.json"
 _DATABASE: Final = ".sqlite"
 _PRIVATE: Final = 0o600
 
 
 def is_rendezvous(machine: Machine) -> bool:
     """Whether the service of the site runs on this host."""
-    return (machine.root / SERVICE / "site.json").exists()
+    return (machine.root / SERVICE / _SITE).exists()
 
 
 async def take_along(machine: Machine, disk: WrittenDisk) -> None:
@@ -37,6 +41,18 @@ async def take_along(machine: Machine, disk: WrittenDisk) -> None:
     async with mounted(machine, disk) as place:
         target = place.var / Path(SERVICE).relative_to("var")
         await asyncio.to_thread(_copy, machine.root / SERVICE, target)
+        mark(place.var, _site_of(machine.root))
+
+
+def _site_of(root: Path) -> str:
+    """The cluster whose service runs here."""
+    path = root / SERVICE / _SITE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Mark).cluster_id
+    except OSError as error:
+        raise cannot("read", path, error) from error
+    except msgspec.DecodeError as error:
+        raise ExternalError(f"{path} does not say which site this is: {error}") from error
 
 
 async def leave_copy(machine: Machine, disk: WrittenDisk) -> None:
