@@ -61,7 +61,7 @@ async def find_marked(machine: Machine, cluster_id: str) -> str:
             continue
         try:
             parts = await find_parts(machine, disk.path)
-            async with mount(machine, parts.root.device, "--options", "ro") as place:
+            async with mount(machine, parts.root.device, "--options", "ro,norecovery") as place:
                 if is_marked(place, cluster_id):
                     return disk.path
         except (MusterError, OSError):
