@@ -17,6 +17,7 @@ from typing import Final
 import aiohttp
 import msgspec
 from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
 
 from muster.certificates.kubeconfig import Access
 from muster.client.kubeconfig import make_client_context
@@ -110,28 +111,31 @@ class Kubernetes:
     def __init__(self, session: aiohttp.ClientSession, server: str, names: KnownAddresses) -> None:
         self._session, self._server, self._names = session, server, names
 
-    async def look(self) -> KubernetesSight:
-        """Whether it is ready, and its nodes; never an error, as it is away more often than not."""
+    async def look(self, node: str = "") -> KubernetesSight:
+        """Whether it is ready, and its nodes; never an error, as it is away more often than not.
+
+        A node may only ask for the one that it is itself.
+        """
         try:
-            seen = await self._look()
+            seen = await self._look(f"?fieldSelector=metadata.name%3D{node}" if node else "")
         except (aiohttp.ClientError, OSError) as error:
             seen = KubernetesSight(trouble=find_trouble(error), words=words_of(error))
         except msgspec.DecodeError as error:
             seen = KubernetesSight(trouble=Trouble.STRANGE, words=f"its answer cannot be read: {error}")
         return replace(seen, is_resolved=self._names.is_resolved)
 
-    async def _look(self) -> KubernetesSight:
+    async def _look(self, which: str) -> KubernetesSight:
         status, body = await self._get("/readyz")
         if status in (401, 403):
             words = "it does not accept the certificate of auth/kubeconfig"
             return KubernetesSight(trouble=Trouble.REFUSED, words=words)
         if status != 200:
             return KubernetesSight(words=_unready(status, body))
-        status, body = await self._get("/api/v1/nodes")
+        status, body = await self._get(f"/api/v1/nodes{which}")
         return KubernetesSight(is_ready=True, nodes=parse_nodes(body) if status == 200 else None)
 
     async def _get(self, path: str) -> tuple[int, bytes]:
-        async with self._session.get(self._server + path) as response:
+        async with self._session.get(URL(self._server + path, encoded=True)) as response:
             return response.status, await response.read()
 
 

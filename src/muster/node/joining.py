@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 import msgspec
 
+from muster.client.snapshot import KubernetesSight
 from muster.errors import MusterError
-from muster.machine import Machine
 from muster.model.meeting import PLATFORM
 from muster.model.setting_up import SetupProgress, Told
 from muster.model.wire.enums import FinalizingStage, HostStage
@@ -19,9 +18,11 @@ from muster.node.setting_up import load_progress
 
 FILE: Final = "etc/muster/join.json"
 AUTHORITY: Final = "etc/muster/service-ca.crt"
-_KUBECONFIG: Final = "/etc/kubernetes/kubelet.conf"
+KUBECONFIG: Final = "etc/kubernetes/kubelet.conf"
 _LOOK_S: Final = 3.0
-_DEADLINE_S: Final = 30.0
+Look: TypeAlias = Callable[[], Awaitable[KubernetesSight]]
+"""What the API says of this node."""
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
 class Join(msgspec.Struct, frozen=True):
@@ -50,14 +51,13 @@ class Ear(Protocol):
         """Whether that is accepted: hosts that are still on their way may keep the cluster from it."""
 
 
-async def join(facts: Join, machine: Machine, ear: Ear, sleep: Callable[[float], Awaitable[None]]) -> None:
+async def join(facts: Join, root: Path, look: Look, ear: Ear, sleep: Sleep) -> None:
     """Tell each stage when it is reached; the host that sets the cluster up tells when that is done."""
     if not facts.alone:
         await ear.stage("Configuring")
-    name = name_of(machine.root)
     told: HostStage | None = None
     while told != "Done":
-        stage = await _look(machine, name, facts.role)
+        stage = find_stage(await look())
         if stage is not None and stage != told:
             if stage == "Done" and told is None:
                 await ear.stage("Joined")
@@ -65,11 +65,11 @@ async def join(facts: Join, machine: Machine, ear: Ear, sleep: Callable[[float],
             told = stage
         else:
             await sleep(_LOOK_S)
-    if (machine.root / "etc/kubernetes/setup").is_dir():
-        await _follow_setup(machine.root, ear, sleep)
+    if (root / "etc/kubernetes/setup").is_dir():
+        await _follow_setup(root, ear, sleep)
 
 
-async def _follow_setup(root: Path, ear: Ear, sleep: Callable[[float], Awaitable[None]]) -> None:
+async def _follow_setup(root: Path, ear: Ear, sleep: Sleep) -> None:
     """Tell how far each part of the cluster is, until nothing is left to be done."""
     told: dict[str, Told] = {}
     stage = ""
@@ -101,32 +101,11 @@ def name_of(root: Path) -> str:
     return (root / "etc/hostname").read_text("utf-8").strip()
 
 
-async def _look(machine: Machine, name: str, role: str) -> HostStage | None:
-    said = await machine.ask(
-        ["kubectl", "--kubeconfig", _KUBECONFIG, "get", "node", name, "--output", "json"],
-        deadline_s=_DEADLINE_S,
-    )
-    if not said.is_ok:
+def find_stage(sight: KubernetesSight) -> HostStage | None:
+    """How far a node is, of which the API shows what it knows; None when that is nothing yet."""
+    if not sight.nodes:
         return None
-    if not is_ready(said.out):
-        return "Joined"
-    if role in ("master", "bootstrap"):
-        api = await machine.ask(
-            ["kubectl", "--kubeconfig", _KUBECONFIG, "get", "--raw", "/readyz"], deadline_s=_DEADLINE_S
-        )
-        if not api.is_ok:
-            return "Joined"
-    return "Done"
-
-
-def is_ready(text: str) -> bool:
-    """Whether a node, as kubectl shows it, can take pods."""
-    try:
-        body: Any = json.loads(text)
-        conditions = body["status"]["conditions"]
-        return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-    except (ValueError, KeyError, TypeError):
-        return False
+    return "Done" if sight.nodes[0].is_ready else "Joined"
 
 
 def load_join(root: Path) -> Join:

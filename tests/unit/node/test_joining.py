@@ -5,43 +5,41 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from muster.client.snapshot import KubernetesSight, Node
 from muster.errors import ExternalError, MusterError
 from muster.files import save_file
 from muster.model.setting_up import SetupProgress, Told
 from muster.model.wire.enums import FinalizingStage, HostStage
 from muster.model.wire.host import Host, HostProgressInfo
 from muster.node.config import add_join
-from muster.node.joining import AUTHORITY, FILE, Join, forget, is_ready, join, load_join
+from muster.node.joining import AUTHORITY, FILE, Join, forget, join, load_join
 from muster.node.others import is_control_plane_up, missing_for_leaving
 from muster.node.setting_up import PROGRESS
-from muster.run import Argument, Said
 from tests.unit.service.running import finish
 
 FACTS = Join("https://192.0.2.10:8090", "ie", "h", "c", "token", "bootstrap", alone=True)
-GONE = Said(1, "", "connection refused")
 
 
-def node(ready: str) -> Said:
-    return Said(0, json.dumps({"status": {"conditions": [{"type": "Ready", "status": ready}]}}), "")
+AWAY = KubernetesSight(words="connection refused")
 
 
-class Recorded:
-    """A machine whose kubectl says one thing after another; the last again and again."""
+def node(*, ready: bool) -> KubernetesSight:
+    return KubernetesSight(is_ready=True, nodes=(Node("node1", ready),))
 
-    def __init__(self, root: Path, *answers: Said, readyz: Sequence[Said] = (Said(0, "ok", ""),)) -> None:
-        self.root, self._answers, self._readyz = root, list(answers), list(readyz)
-        (root / "etc").mkdir(parents=True)
-        (root / "etc/hostname").write_text("node1\n")
 
-    async def ask(self, argv: Sequence[Argument], *, deadline_s: float, feed: str = "") -> Said:
-        left = self._readyz if "--raw" in argv else self._answers
-        return left.pop(0) if len(left) > 1 else left[0]
+class Cluster:
+    """Says one thing after another of a node; the last again and again."""
+
+    def __init__(self, *sights: KubernetesSight) -> None:
+        self._sights = list(sights)
+
+    async def look(self) -> KubernetesSight:
+        return self._sights.pop(0) if len(self._sights) > 1 else self._sights[0]
 
 
 class Ear:
@@ -76,39 +74,33 @@ SETTING_UP = {
 """How far the first host is with the cluster, by how often whoever looks will still sleep."""
 
 
-def tell(facts: Join, machine: Recorded, naps: int = 50) -> list[str]:
-    ear, left = Ear(), naps
+def tell(facts: Join, root: Path, *sights: KubernetesSight) -> list[str]:
+    ear, left = Ear(), 50
 
     async def sleep(_: float) -> None:
         nonlocal left
         left -= 1
-        if left in SETTING_UP and (machine.root / "etc/kubernetes/setup").is_dir():
-            save_file(machine.root / PROGRESS, msgspec.json.encode(SETTING_UP[left]))
+        if left in SETTING_UP and (root / "etc/kubernetes/setup").is_dir():
+            save_file(root / PROGRESS, msgspec.json.encode(SETTING_UP[left]))
         assert left, ear.heard
 
-    finish(join(facts, machine, ear, sleep))
+    finish(join(facts, root, Cluster(*sights).look, ear, sleep))
     return ear.heard
 
 
 def test_stages_are_told_once_and_in_order(tmp_path: Path) -> None:
-    machine = Recorded(tmp_path, GONE, GONE, node("False"), node("False"), node("True"))
-    assert tell(FACTS, machine) == ["Joined", "Done"]
+    unready, ready = node(ready=False), node(ready=True)
+    assert tell(FACTS, tmp_path, AWAY, AWAY, unready, unready, ready) == ["Joined", "Done"]
 
 
 def test_a_host_among_others_tells_that_it_is_configured_and_skips_no_stage(tmp_path: Path) -> None:
     facts = Join("u", "ie", "h", "c", "token", "worker", alone=False)
-    assert tell(facts, Recorded(tmp_path, node("True"))) == ["Configuring", "Joined", "Done"]
-
-
-def test_a_control_plane_host_is_done_only_when_its_api_is(tmp_path: Path) -> None:
-    machine = Recorded(tmp_path, node("True"), readyz=(GONE, GONE, Said(0, "ok", "")))
-    assert tell(FACTS, machine) == ["Joined", "Done"]
+    assert tell(facts, tmp_path, node(ready=True)) == ["Configuring", "Joined", "Done"]
 
 
 def test_the_host_that_sets_the_cluster_up_tells_how_far_each_part_is(tmp_path: Path) -> None:
-    machine = Recorded(tmp_path, node("True"))
     (tmp_path / "etc/kubernetes/setup").mkdir(parents=True)
-    assert tell(FACTS, machine) == [
+    assert tell(FACTS, tmp_path, node(ready=True)) == [
         "Joined",
         "Done",
         "kubernetes is progressing: hosts that have not joined yet: b",
@@ -118,13 +110,6 @@ def test_the_host_that_sets_the_cluster_up_tells_how_far_each_part_is(tmp_path: 
         "Waiting for olm operators csv",
         "traefik is failed: not ready after 30 minutes",
     ]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"status": {}}', '{"status": {"conditions": [{}]}}', "null"]
-)
-def test_what_is_no_node_is_not_ready(text: str) -> None:
-    assert not is_ready(text)
 
 
 def test_what_was_taken_along_comes_back_and_is_forgotten(tmp_path: Path) -> None:
