@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab.cluster import Stage, judge
+from tests.lab.cluster import Site, Stage, judge
 from tests.lab.following import Follower
 from tests.lab.rehearsal import Rehearsal
 
@@ -43,9 +43,7 @@ def test_a_wrong_clock_and_a_late_cable(lab: Rehearsal, stage: Stage, date: str)
     assert "answers" not in follower.said
     lab.run("heal", "link:node1/eno1")
 
-    _ends_well(lab, follower)
-    judge(lab, site)
-    lab.wait("healthy")
+    _becomes_a_cluster(lab, site, follower)
 
 
 def test_programs_that_are_killed_go_on(lab: Rehearsal, stage: Stage) -> None:
@@ -65,9 +63,7 @@ def test_programs_that_are_killed_go_on(lab: Rehearsal, stage: Stage) -> None:
     lab.run("heal", "link:node1/eno1")
     lab.ssh("node1", site.key, "sudo", "systemd-run", "--quiet", "sh", "-c", f"'{script}'")
 
-    _ends_well(lab, follower)
-    judge(lab, site)
-    lab.wait("healthy")
+    _becomes_a_cluster(lab, site, follower)
 
 
 def test_power_that_fails_while_a_disk_is_written(lab: Rehearsal, stage: Stage) -> None:
@@ -79,9 +75,7 @@ def test_power_that_fails_while_a_disk_is_written(lab: Rehearsal, stage: Stage) 
     lab.run("kill", "node1")
     lab.run("power", "node1", "on")
 
-    _ends_well(lab, follower)
-    judge(lab, site)
-    lab.wait("healthy")
+    _becomes_a_cluster(lab, site, follower)
 
 
 def test_a_medium_that_is_ejected(lab: Rehearsal, stage: Stage) -> None:
@@ -97,6 +91,8 @@ def test_a_medium_that_is_ejected(lab: Rehearsal, stage: Stage) -> None:
     assert ended.status == 0 or "medium" in ended.out
 
 
-def _ends_well(lab: Rehearsal, follower: Follower) -> None:
+def _becomes_a_cluster(lab: Rehearsal, site: Site, follower: Follower) -> None:
     ended = follower.end()
     assert ended.status == 0, ended.out
+    judge(lab, site)
+    lab.wait("healthy")
