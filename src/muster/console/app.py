@@ -29,7 +29,7 @@ from muster.console.network_manager import NetworkManager
 from muster.console.pages import ChoicePage, Page, QuestionPage, ReadingPage
 from muster.console.running import SHELL
 from muster.console.shell import find_permission
-from muster.console.sticks import bundle_name, find_sticks, save_bundle
+from muster.console.sticks import find_sticks, save_bundle
 from muster.console.terminal import ConsoleDriver
 from muster.console.trial import Change, TrialMeans, TrialPage
 from muster.errors import MusterError
@@ -181,9 +181,8 @@ class ConsoleApp(App[str], inherit_bindings=False):
         if not taken:
             return
         stick = sticks[int(taken)]
-        name = bundle_name(self.facts.host.name, self.means.clock())
         self.tell(f"the bundle is being written to {stick.path}; leave the stick where it is")
-        await save_bundle(self.means.machine, stick, name)
+        name = await save_bundle(self.means.machine, stick)
         self.tell(f"{name} is on {stick.path}; the stick can be pulled")
 
     async def _open_shell(self) -> None:

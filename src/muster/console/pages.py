@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
@@ -92,9 +93,9 @@ class Page(Screen[str]):
         """Show what there is to be shown now."""
         self.view.show(self.picture())
 
+    @abstractmethod
     def picture(self) -> list[Line]:
         """What it shows."""
-        raise NotImplementedError
 
     def finish(self, result: str) -> None:
         """Go away; whoever showed it is told this. One that is gone already stays so."""
@@ -109,9 +110,9 @@ class Page(Screen[str]):
                 driver.forget()
             self.view.refresh()
 
+    @abstractmethod
     def press(self, key: str, character: str) -> bool:
         """A key was pressed; whether it means something here."""
-        raise NotImplementedError
 
 
 class ReadingPage(Page):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Final
@@ -68,14 +67,8 @@ def _sticks(found: dict[str, Any], disk: dict[str, Any]) -> Iterator[Stick]:
     yield Stick(texts["path"], str(kind), texts["label"], texts["size"], str(disk.get("model") or "").strip())
 
 
-def bundle_name(host: str, now: datetime) -> str:
-    """What the bundle of a host is called."""
-    safe = "".join(char if char.isascii() and (char.isalnum() or char in "-.") else "-" for char in host)
-    return f"muster-{safe[:63] or 'host'}-{now:%Y%m%dT%H%M%SZ}.tar.gz"
-
-
-async def save_bundle(machine: Machine, stick: Stick, name: str) -> None:
-    """Write a support bundle onto a stick; an ExternalError says why that cannot be."""
+async def save_bundle(machine: Machine, stick: Stick) -> str:
+    """Write a support bundle onto a stick, and tell its name; an ExternalError says why that cannot be."""
     place = await asyncio.to_thread(_make_place, machine.root / _PLACE)
     try:
         options = "nosuid,nodev,noexec"
@@ -83,7 +76,7 @@ async def save_bundle(machine: Machine, stick: Stick, name: str) -> None:
         if not said.is_ok:
             raise ExternalError(f"{stick.path} cannot be used: {said.trouble}", hint="try another stick")
         try:
-            said = await machine.ask(["muster", "host", "bundle", "--to", place / name], deadline_s=_BUNDLE_S)
+            said = await machine.ask(["muster", "host", "bundle", "--to", place], deadline_s=_BUNDLE_S)
         finally:
             gone = await machine.ask(["umount", place], deadline_s=300.0)
         if not said.is_ok:
@@ -92,6 +85,7 @@ async def save_bundle(machine: Machine, stick: Stick, name: str) -> None:
             raise ExternalError(
                 f"{stick.path} is still in use: {gone.trouble}", hint="wait before you pull it"
             )
+        return Path(said.out.strip().rpartition("\n")[2]).name
     finally:
         await asyncio.to_thread(place.rmdir)
 

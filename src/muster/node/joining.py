@@ -10,10 +10,10 @@ from typing import Final, Protocol, TypeAlias
 import msgspec
 
 from muster.client.snapshot import KubernetesSight
-from muster.errors import MusterError
 from muster.model.meeting import PLATFORM
 from muster.model.setting_up import SetupProgress, Told
 from muster.model.wire.enums import FinalizingStage, HostStage
+from muster.node.noted import load_noted
 from muster.node.setting_up import load_progress
 
 FILE: Final = "etc/muster/join.json"
@@ -109,13 +109,8 @@ def find_stage(sight: KubernetesSight) -> HostStage | None:
 
 
 def load_join(root: Path) -> Join:
-    """What the installer wrote down."""
-    try:
-        return msgspec.json.decode((root / FILE).read_bytes(), type=Join)
-    except (OSError, msgspec.DecodeError) as error:
-        raise MusterError(
-            f"{root / FILE} does not say what this node is: {error}", hint="the installer writes that file"
-        ) from error
+    """What this node is."""
+    return load_noted(root, FILE, Join, "what this node is")
 
 
 def forget(root: Path) -> None:

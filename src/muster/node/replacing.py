@@ -12,9 +12,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
-from muster.errors import MusterError
 from muster.files import remove_file, save_file
 from muster.frozen import dataclass
 from muster.machine import Machine
@@ -29,6 +26,7 @@ from muster.node.membership import (
     find_own,
     parse_members,
 )
+from muster.node.noted import load_noted
 from muster.run import Said
 
 DATA: Final = "var/lib/etcd/member/wal"
@@ -69,14 +67,8 @@ class Etcd:
 
 
 def load_voters(root: Path) -> Voters:
-    """What the installer wrote down."""
-    path = root / VOTERS_FILE.lstrip("/")
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Voters)
-    except (OSError, msgspec.DecodeError) as error:
-        raise MusterError(
-            f"{path} does not say who the members of etcd are: {error}", hint="the installer writes that file"
-        ) from error
+    """Who the members of etcd are."""
+    return load_noted(root, VOTERS_FILE, Voters, "who the members of etcd are")
 
 
 async def settle(etcd: Etcd) -> None:

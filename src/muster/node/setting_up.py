@@ -15,7 +15,6 @@ from typing import Final
 
 import msgspec
 
-from muster.errors import MusterError
 from muster.files import remove_file, save_file
 from muster.frozen import dataclass
 from muster.model.meeting import PLATFORM
@@ -30,6 +29,7 @@ from muster.model.setting_up import (
     Told,
 )
 from muster.node.kubectl import Kubectl, Refusal
+from muster.node.noted import load_noted
 from muster.node.readiness import find_pod_trouble
 
 PROGRESS: Final = "var/lib/muster/cluster-setup.json"
@@ -53,14 +53,8 @@ class Desk:
 
 
 def load_plan(root: Path) -> SetupPlan:
-    """What the installer wrote down."""
-    path = root / PLAN_FILE.lstrip("/")
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=SetupPlan)
-    except (OSError, msgspec.DecodeError) as error:
-        raise MusterError(
-            f"{path} does not say how the cluster is set up: {error}", hint="the installer writes that file"
-        ) from error
+    """How the cluster is set up."""
+    return load_noted(root, PLAN_FILE, SetupPlan, "how the cluster is set up")
 
 
 def load_progress(root: Path) -> SetupProgress:

@@ -91,14 +91,11 @@ async def fetch_bundle(host: Known, reach: Reach, file: Path) -> str:
         said = await ask(("sh", "-c", _SCRIPT, file, *argv), deadline_s=_DEADLINE_S) if argv else None
         if said is None:
             continue
-        has_some = _begins_well(file)
-        if has_some or said.is_ok:
-            return (
-                ""
-                if said.is_ok and has_some
-                else _words(said.trouble if not said.is_ok else "it sent nothing")
-            )
-        trouble = _words(said.trouble)
+        trouble = "" if said.is_ok else _words(said.trouble)
+        if _begins_well(file):
+            return trouble
+        if said.is_ok:
+            return "it sent nothing"
     return trouble
 
 

@@ -124,16 +124,17 @@ def test_a_bundle_goes_to_a_stick(stand: Stand) -> None:
             await screen.press("b")
             await screen.shows("there is no USB stick")
             stand.answers["lsblk"] = Said(0, json.dumps({"blockdevices": [STICK]}), "")
+            stand.answers["muster host bundle"] = Said(0, "some words\n/place/bundle.tar.gz\n", "")
             await screen.press("b")
             await screen.shows("/dev/sdz1  8G  vfat")
             await screen.press("enter")
-            await screen.shows("muster-m-0-20260301T120000Z.tar.gz is on /dev/sdz1")
+            await screen.shows("bundle.tar.gz is on /dev/sdz1")
 
     play(scene)
     mount, bundle, umount = (stand.asked_for(each)[0] for each in ("mount -o", "host bundle", "umount"))
     place = mount.rpartition(" ")[2]
     assert mount.startswith("mount -o nosuid,nodev,noexec /dev/sdz1 /")
-    assert bundle == f"muster host bundle --to {place}/muster-m-0-20260301T120000Z.tar.gz"
+    assert bundle == f"muster host bundle --to {place}"
     assert umount == f"umount {place}"
     assert not Path(place).exists()
     assert not Path(place).is_relative_to(stand.root / "run/muster"), "what is there goes into the bundle"

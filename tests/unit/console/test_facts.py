@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from muster.console.facts import Link, parse_links
 from muster.console.judging import Reach, Verdict, judge, may_keep, reach_of
 from muster.console.kinds import find_kind, is_plain, settle_environment
 from muster.console.shell import may_have_shell
-from muster.console.sticks import Stick, bundle_name, parse_sticks
+from muster.console.sticks import Stick, parse_sticks
 from tests.unit.console.scenes import facts
 
 
@@ -154,10 +153,3 @@ def test_sticks() -> None:
 @pytest.mark.parametrize("text", ["", "{}", '{"blockdevices": 3}', '{"blockdevices": [3]}', "[]"])
 def test_sticks_that_make_no_sense(text: str) -> None:
     assert parse_sticks(text) == ()
-
-
-def test_the_name_of_a_bundle_is_good_on_any_stick() -> None:
-    now = datetime(2026, 3, 1, 12, 5, 9, tzinfo=UTC)
-    assert bundle_name("m-0", now) == "muster-m-0-20260301T120509Z.tar.gz"
-    assert "/" not in bundle_name("../../etc/pässwd", now)
-    assert bundle_name("", now).startswith("muster-host-")
