@@ -26,7 +26,7 @@ from muster.image.kept import find_secrets
 from muster.image.pki import build_service_authority
 from muster.image.secrets import SiteSecrets, renew_tokens
 from muster.image.tokens import Tokens, build_tokens
-from muster.model.meeting import SERVICE_PORT, url_host
+from muster.model.meeting import service_url
 from muster.model.plan import Plan
 from muster.run import Argument
 from muster.support.bundle import Made, Wish, finish, open_folder
@@ -147,7 +147,7 @@ def _target(
         return "the files of the site do not say where the hosts meet"
     authority = scratch / "service-ca.crt"
     authority.write_text(build_service_authority(secrets).pem, "ascii")
-    url = f"https://{url_host(plan.rendezvous.ip)}:{SERVICE_PORT}"
+    url = service_url(plan.rendezvous.ip)
     return Target(url, Caller.USER, tokens.user, authority)
 
 

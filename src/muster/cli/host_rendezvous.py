@@ -75,8 +75,11 @@ async def _run_live(data: Path) -> None:
 async def _wait_for_consent(machine: Machine, meeting: Meeting, board: Board) -> None:
     """A host that installed this very site and boots the medium again does not erase it unasked."""
     from muster.board import FOLDER
+    from muster.node.handing_over import is_rendezvous
     from muster.node.marks import START_OVER, find_marked
 
+    if is_rendezvous(machine):
+        return  # The service was here before in this life of the host: the mark is of this installation.
     disk = await find_marked(machine, meeting.cluster_id)
     while disk and not (FOLDER / START_OVER).exists():
         doing = f"this host booted the installation medium again instead of its disk {disk}"

@@ -30,7 +30,7 @@ from muster.image.kept import find_secrets
 from muster.image.pki import build_service_authority
 from muster.image.secrets import SiteSecrets, renew_tokens
 from muster.image.tokens import build_tokens
-from muster.model.meeting import SERVICE_PORT, url_host
+from muster.model.meeting import service_url
 from muster.model.plan import Plan
 from muster.model.values import IP
 from muster.units import parse_span
@@ -155,7 +155,7 @@ def seek(run: Run, goal: Goal, patience_s: float) -> Sought:
             f"the files in {run.directory} do not say where the hosts meet",
             hint="give rendezvousIP in agent-config.yaml, or a host with a static address",
         )
-    url = f"https://{url_host(plan.rendezvous.ip)}:{SERVICE_PORT}"
+    url = service_url(plan.rendezvous.ip)
     token = build_tokens(renew_tokens(secrets, datetime.now(UTC))).watcher
     return Sought(
         aim=_aim(plan, goal, patience_s, url),

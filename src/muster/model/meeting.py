@@ -30,7 +30,12 @@ class Meeting:
     @property
     def url(self) -> str:
         """Where the service is."""
-        return f"https://{url_host(self.ip)}:{SERVICE_PORT}"
+        return service_url(self.ip)
+
+
+def service_url(ip: IPv4Address | IPv6Address) -> str:
+    """Where the service of a site is, by the address where its hosts meet."""
+    return f"https://{url_host(ip)}:{SERVICE_PORT}"
 
 
 def url_host(ip: IPv4Address | IPv6Address) -> str:

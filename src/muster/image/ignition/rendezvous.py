@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from muster.image.credentials import Credentials
 from muster.model.ignition import Config, File
-from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, SERVICE_PORT, render_environment, url_host
+from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, render_environment, service_url
 from muster.model.plan import Plan
 
 
@@ -16,7 +16,7 @@ def rendezvous(plan: Plan, credentials: Credentials) -> Config:
     values = {"CLUSTER_ID": credentials.cluster_id, "INFRA_ENV_ID": credentials.infra_env_id}
     if plan.rendezvous is not None:
         values["NODE_ZERO_IP"] = str(plan.rendezvous.ip)
-        values["SERVICE_BASE_URL"] = f"https://{url_host(plan.rendezvous.ip)}:{SERVICE_PORT}/"
+        values["SERVICE_BASE_URL"] = f"{service_url(plan.rendezvous.ip)}/"
     return Config(
         (
             *meeting_files(values, credentials.agent_token),
