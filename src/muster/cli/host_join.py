@@ -40,7 +40,8 @@ async def _run() -> None:
     from muster.clock import SystemClock
     from muster.machine import ThisMachine
     from muster.node.ear import GIVE_UP_S, ServiceEar
-    from muster.node.joining import AUTHORITY, KUBECONFIG, forget, load_join, name_of
+    from muster.node.failing import Failing
+    from muster.node.joining import AUTHORITY, KUBECONFIG, Sight, forget, load_join, name_of
     from muster.node.joining import join as follow
 
     machine = ThisMachine()
@@ -54,7 +55,8 @@ async def _run() -> None:
     async with open_calls(target, own.timekeeper()) as calls, open_kubernetes(access, ()) as kubernetes:
         ear = ServiceEar(facts, calls, persistence, board, name)
         pause = _pausing(own, HostCalls(calls, facts.infra_env_id, facts.host_id))
-        await follow(facts, machine.root, lambda: kubernetes.look(name), ear, pause)
+        sight = Sight(lambda: kubernetes.look(name), Failing(machine).find)
+        await follow(facts, machine.root, sight, ear, pause)
     forget(machine.root)
     log.say("this host is a node of its cluster, and the service knows it")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
-from muster.client.snapshot import OURS, Reason, Snapshot, Verdict, Why, failing, name_of, verdicts
+from muster.client.snapshot import OURS, REBOOTED, Reason, Snapshot, Verdict, Why, failing, name_of, verdicts
 from muster.frozen import dataclass
 from muster.model.wire.cluster import Cluster
 from muster.model.wire.host import Host
@@ -49,7 +49,7 @@ class Steps:
 
     def __init__(self) -> None:
         self._cluster = ""
-        self._hosts: dict[str, tuple[str, str]] = {}
+        self._hosts: dict[str, tuple[str, str, str]] = {}
 
     def tell(self, snapshot: Snapshot) -> Iterator[Line]:
         """What changed since the last time."""
@@ -70,15 +70,17 @@ class Steps:
 
     def _step(self, host: Host) -> Iterator[Line]:
         stage = (host.progress.current_stage if host.progress else None) or ""
-        reached = (host.status, stage)
+        # Before the restart it is how much was written, which is nothing for a line of its own.
+        stuck = (host.progress.progress_info or "") if host.progress and stage in REBOOTED else ""
+        reached = (host.status, stage, stuck)
         if reached == self._hosts.get(host.id) or not (host.requested_hostname or host.status in _BAD):
             return  # One that has no name yet is told of when it has.
         self._hosts[host.id] = reached
-        is_bad = host.status in _BAD
         what = stage if stage and host.status == "installing-in-progress" else host.status
-        text = f"{name_of(host)}: {what}" + (f": {host.status_info}" if is_bad else "")
-        facts = {"status": host.status, "stage": stage, "info": host.status_info}
-        yield make_line("host", text, warn=is_bad, host=name_of(host), **facts)
+        trouble = host.status_info if host.status in _BAD else stuck
+        text = f"{name_of(host)}: {what}" + (f": {trouble}" if trouble else "")
+        facts = {"status": host.status, "stage": stage, "info": trouble or host.status_info}
+        yield make_line("host", text, warn=bool(trouble), host=name_of(host), **facts)
 
 
 @dataclass(frozen=True)

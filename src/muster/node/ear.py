@@ -40,11 +40,11 @@ class ServiceEar:
         self._persistence = persistence
         self._host = HostCalls(calls, facts.infra_env_id, facts.host_id)
 
-    async def stage(self, stage: HostStage) -> None:
-        """The node is at a stage."""
-        _logger.info("stage: %s", stage)
-        self._board.show(f"this node is at the stage {stage}")
-        await self._tell(lambda: self._host.progress(stage, self._name if self._is_stranger else ""))
+    async def stage(self, stage: HostStage, info: str = "") -> None:
+        """The node is at a stage, and what keeps it there."""
+        _logger.info("stage: %s%s", stage, f": {info}" if info else "")
+        self._board.show(f"this node is at the stage {stage}", trouble=info)
+        await self._tell(lambda: self._host.progress(stage, self._name if self._is_stranger else info))
 
     async def part(self, id: str, told: Told) -> None:
         """How far something of the cluster is."""

@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeAlias
 import msgspec
 
 from muster.client.snapshot import KubernetesSight
+from muster.frozen import dataclass
 from muster.model.meeting import PLATFORM
 from muster.model.setting_up import SetupProgress, Told
 from muster.model.wire.enums import FinalizingStage, HostStage
@@ -23,6 +24,9 @@ _LOOK_S: Final = 3.0
 Look: TypeAlias = Callable[[], Awaitable[KubernetesSight]]
 """What the API says of this node."""
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Trouble: TypeAlias = Callable[[], Awaitable[str]]
+"""What keeps this host from becoming a node, if that can be told; else nothing."""
+_LOOKS_TO_WORRY: Final = 10
 
 
 class Join(msgspec.Struct, frozen=True):
@@ -43,7 +47,7 @@ class Join(msgspec.Struct, frozen=True):
 class Ear(Protocol):
     """The service, which may be away for a while: each call returns when it was told, or never will be."""
 
-    async def stage(self, stage: HostStage) -> None: ...
+    async def stage(self, stage: HostStage, info: str = "") -> None: ...
 
     async def part(self, id: str, told: Told) -> None: ...
 
@@ -51,22 +55,39 @@ class Ear(Protocol):
         """Whether that is accepted: hosts that are still on their way may keep the cluster from it."""
 
 
-async def join(facts: Join, root: Path, look: Look, ear: Ear, sleep: Sleep) -> None:
+@dataclass(frozen=True)
+class Sight:
+    """What a host can see of itself."""
+
+    look: Look
+    trouble: Trouble
+
+
+async def join(facts: Join, root: Path, sight: Sight, ear: Ear, sleep: Sleep) -> None:
     """Tell each stage when it is reached; the host that sets the cluster up tells when that is done."""
     if not facts.alone:
         await ear.stage("Configuring")
-    told: HostStage | None = None
-    while told != "Done":
-        stage = find_stage(await look())
-        if stage is not None and stage != told:
-            if stage == "Done" and told is None:
-                await ear.stage("Joined")
-            await ear.stage(stage)
-            told = stage
-        else:
-            await sleep(_LOOK_S)
+    await _become_node("Rebooting" if facts.alone else "Configuring", sight, ear, sleep)
     if (root / "etc/kubernetes/setup").is_dir():
         await _follow_setup(root, ear, sleep)
+
+
+async def _become_node(told: HostStage, sight: Sight, ear: Ear, sleep: Sleep) -> None:
+    """Tell when it is there and when it is Ready; and what is in the way, when that takes long."""
+    trouble, looks = "", 0
+    while told != "Done":
+        stage = find_stage(await sight.look())
+        if stage is not None and stage != told:
+            if stage == "Done" and told != "Joined":
+                await ear.stage("Joined")
+            await ear.stage(stage)
+            told, trouble = stage, ""
+            continue
+        looks += 1
+        if looks % _LOOKS_TO_WORRY == 0 and (found := await sight.trouble()) != trouble:
+            await ear.stage(told, found)
+            trouble = found
+        await sleep(_LOOK_S)
 
 
 async def _follow_setup(root: Path, ear: Ear, sleep: Sleep) -> None:

@@ -14,11 +14,16 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from muster.model.registries import Mirror, RegistriesConf, Registry
+from muster.model.values import Secret
+from muster.release.node.runtime import runtime
 from muster.release.oci.digest import digest_of
+from tests.clusters import RELEASE, SINGLE
 from tests.component.release.served import (
     DEADLINE_S,
     Papers,
@@ -61,12 +66,12 @@ def secured(stored: Stored, papers: Papers, tmp_path_factory: pytest.TempPathFac
 
 def call(home: Path, *argv: str | Path, ok: bool = True) -> str:
     """Run a program that finds nothing of this machine's user; what it printed."""
-    own = {"HOME": str(home), "XDG_RUNTIME_DIR": str(home), "TMPDIR": str(home), "no_proxy": "127.0.0.1"}
+    own = {"HOME": str(home), "XDG_RUNTIME_DIR": str(home), "TMPDIR": str(home), "no_proxy": "127.0.0.1,::1"}
     done = subprocess.run(
         [str(word) for word in argv],
         capture_output=True,
         text=True,
-        env={**os.environ, **own, "NO_PROXY": "127.0.0.1"},
+        env={**os.environ, **own, "NO_PROXY": "127.0.0.1,::1"},
         check=False,
         timeout=10 * DEADLINE_S,
     )
@@ -225,6 +230,24 @@ class TestContainerd:
         for digest in (stored.multi.digest, stored.inner.digest, stored.inner.layers[0].digest):
             assert digest in listed
         secured.wait_for(f"/v2/team/multi/manifests/v1?ns={REGISTRY} 200")
+
+    def test_by_the_files_of_a_node_at_an_ipv6_address(
+        self, containerd: Path, stored: Stored, tmp_path: Path
+    ) -> None:
+        with start_registry(stored.store.root, tmp_path, "--listen", "[::1]:0") as served:
+            mirror = Mirror(served.place, insecure=True)
+            registries = RegistriesConf((Registry(REGISTRY, mirrors=(mirror,), blocked=True),))
+            login = Secret(json.dumps({"auths": {served.place: {"auth": "dTpw"}}}))
+            node = runtime(RELEASE, replace(SINGLE, registries=registries, pull_secret=login))
+            files = {Path(file.path): file.data.decode() for file in node.files}
+            hosts = tmp_path / "hosts" / REGISTRY
+            hosts.mkdir(parents=True)
+            (hosts / "hosts.toml").write_text(files[Path(f"/etc/containerd/certs.d/{REGISTRY}/hosts.toml")])
+            (tmp_path / "node.toml").write_text(files[Path("/etc/containerd/config.toml")])
+            assert f'"{served.place}"' in call(
+                tmp_path, "containerd", "-c", tmp_path / "node.toml", "config", "dump"
+            )
+            self.pull(containerd, "--hosts-dir", hosts.parent, f"{REGISTRY}/team/tool:v1")
 
 
 def test_many_at_once_with_a_login(secured: Served, stored: Stored, papers: Papers) -> None:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from muster.client.snapshot import Snapshot
-from muster.client.telling import Line, Troubles
+from muster.client.telling import Line, Steps, Troubles
+from muster.model.wire.enums import HostStage
+from muster.model.wire.host import HostProgressInfo
 from tests.unit.client.sights import REFUSED, host, reason, seen, verdicts
 
 NTP = verdicts(ntp_synced="no time source answers")
@@ -116,3 +118,19 @@ def test_validations_that_cannot_be_read_are_none() -> None:
     troubles = Troubles(1)
     told(troubles, seen("insufficient", host(validations_info="{]")), 0)
     assert told(troubles, seen("insufficient", host(validations_info="{]")), 20) == []
+
+
+def test_what_keeps_a_host_at_a_stage_is_told_once_it_is_on_its_disk() -> None:
+    steps = Steps()
+
+    def lines(stage: HostStage, info: str) -> list[Line]:
+        progress = HostProgressInfo(current_stage=stage, progress_info=info)
+        return list(steps.tell(seen("installing", host(status="installing-in-progress", progress=progress))))
+
+    assert [line.text for line in lines("Writing image to disk", "10%")][-1] == "m-0: Writing image to disk"
+    assert lines("Writing image to disk", "20%") == []
+    assert [line.text for line in lines("Rebooting", "")] == ["m-0: Rebooting"]
+    (line,) = lines("Rebooting", "containerd does not stay")
+    assert line.is_warning
+    assert line.text == "m-0: Rebooting: containerd does not stay"
+    assert [line.text for line in lines("Rebooting", "")] == ["m-0: Rebooting"]

@@ -17,7 +17,7 @@ from muster.model.setting_up import SetupProgress, Told
 from muster.model.wire.enums import FinalizingStage, HostStage
 from muster.model.wire.host import Host, HostProgressInfo
 from muster.node.config import add_join
-from muster.node.joining import AUTHORITY, FILE, Join, forget, join, load_join
+from muster.node.joining import AUTHORITY, FILE, Join, Sight, forget, join, load_join
 from muster.node.others import is_control_plane_up, missing_for_leaving
 from muster.node.setting_up import PROGRESS
 from tests.unit.service.running import finish
@@ -47,8 +47,8 @@ class Ear:
         self.heard: list[str] = []
         self.refusals = 1
 
-    async def stage(self, stage: HostStage) -> None:
-        self.heard.append(stage)
+    async def stage(self, stage: HostStage, info: str = "") -> None:
+        self.heard.append(f"{stage}: {info}" if info else stage)
 
     async def part(self, id: str, told: Told) -> None:
         self.heard.append(f"{id} is {told.status}: {told.info}")
@@ -84,13 +84,21 @@ def tell(facts: Join, root: Path, *sights: KubernetesSight) -> list[str]:
             save_file(root / PROGRESS, msgspec.json.encode(SETTING_UP[left]))
         assert left, ear.heard
 
-    finish(join(facts, root, Cluster(*sights).look, ear, sleep))
+    async def trouble() -> str:
+        return "" if left < 25 else "containerd does not stay"
+
+    finish(join(facts, root, Sight(Cluster(*sights).look, trouble), ear, sleep))
     return ear.heard
 
 
 def test_stages_are_told_once_and_in_order(tmp_path: Path) -> None:
     unready, ready = node(ready=False), node(ready=True)
     assert tell(FACTS, tmp_path, AWAY, AWAY, unready, unready, ready) == ["Joined", "Done"]
+
+
+def test_what_is_in_the_way_is_told_once_and_when_it_is_over(tmp_path: Path) -> None:
+    heard = tell(FACTS, tmp_path, *[AWAY] * 42, node(ready=True))
+    assert heard == ["Rebooting: containerd does not stay", "Rebooting", "Joined", "Done"]
 
 
 def test_a_host_among_others_tells_that_it_is_configured_and_skips_no_stage(tmp_path: Path) -> None:

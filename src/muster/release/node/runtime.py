@@ -3,6 +3,9 @@
 
 It knows mirrors of whole registries only, and keeps the path of a repository there. So a mirror counts when
 it has the images under the same path, as the mirror of a release does; others are named in a comment.
+
+It reads TOML, but for a bracket in the name of a table, quoted or not, as IPv6 addresses have it: so places
+are keys here, and never in the head of a table.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from muster.release.oci.logins import Logins, parse_logins
 TRUST: Final = "/etc/kubernetes/pki/registries.crt"
 CONF: Final = "/etc/containers/registries.conf"
 LOGINS: Final = "/root/.docker/config.json"
-_PLUGIN: Final = 'plugins."io.containerd.grpc.v1.cri".registry.configs'
+_LOGINS: Final = '[plugins."io.containerd.grpc.v1.cri".registry.configs]'
 
 
 def runtime(release: Release, cluster: Cluster) -> Config:
@@ -52,13 +55,13 @@ def _render_logins(cluster: Cluster, logins: Logins) -> str:
     """The logins of the mirrors: the kubelet does not know that they are asked, and hands none on."""
     places = {mirror.location for registry in cluster.registries.registries for mirror in registry.mirrors}
     found = {registry_of(place): logins.find(place) for place in sorted(places)}
-    parts = [
-        f"[{_PLUGIN}.{_quoted(host)}.auth]\n"
-        f"  username = {_quoted(login.user)}\n  password = {_quoted(login.password)}"
+    lines = [
+        f"  {_quoted(host)}.auth.{key} = {_quoted(value)}"
         for host, login in found.items()
         if login is not None
+        for key, value in (("username", login.user), ("password", login.password))
     ]
-    return "\n".join(parts)
+    return "\n".join([_LOGINS, *lines]) if lines else ""
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,7 @@ def _render_hosts(host: str, registries: list[Registry], *, trusted: bool) -> st
     lines.append(f"server = {_quoted(last.url if last else f'https://{host}')}")
     lines += _way_lines(last, trusted=trusted) if last else ()
     for way in firsts:
-        lines += ["", f"[host.{_quoted(way.url)}]"]
-        lines += (f"  {line}" for line in _way_lines(way, trusted=trusted))
+        lines += ["", *(f"host.{_quoted(way.url)}.{line}" for line in _way_lines(way, trusted=trusted))]
     return "\n".join(lines) + "\n"
 
 
