@@ -20,6 +20,9 @@ def test_every_kind_of_machine_has_a_recipe(architecture: str, hardware: str) ->
     recipe = builds.recipe(architecture, hardware)
     assert recipe.architecture.kernel in recipe.packages
     assert {"ignition", "containerd", "python3"} <= set(recipe.packages)
+    assert (
+        "login" in recipe.packages
+    )  # The consoles' agetty starts it; Debian does not call it essential any more.
     assert list(recipe.packages) == sorted(set(recipe.packages))
     assert recipe.hardware.modules
     assert recipe.suite == "trixie"
