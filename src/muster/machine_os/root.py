@@ -13,6 +13,7 @@ from typing import Final
 
 from muster.errors import ExternalError
 from muster.machine_os.build import Build
+from muster.machine_os.libraries import check_libraries
 from muster.machine_os.needs import closure, parse_needs
 
 EXCLUDED: Final = ("/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*", "/usr/share/info/*")
@@ -65,10 +66,11 @@ def _link(path: Path, name: Path) -> None:
 
 
 def make_image(build: Build) -> None:
-    """Take out what is not needed, and compress the rest."""
+    """Take out what is not needed, and compress the rest, if all of it can be loaded."""
     for pattern in build.recipe.data["tree"]["remove"]:
         for path in expand(build.root, pattern):
             remove(path)
+    check_libraries(build.root)
     (build.root / "etc/machine-id").write_text("", "ascii")  # Each machine gets one at its first boot.
     for name in ("etc/.updated", "var/.updated"):  # Nothing is left to be updated at the first boot.
         (build.root / name).write_text(f"TIMESTAMP_NSEC={build.epoch}000000000\n", "ascii")
