@@ -9,6 +9,8 @@ from typing import Final
 DEFAULT_VERSION: Final = "4.22.0"
 RELEASE_REPOSITORY: Final = "quay.io/openshift-release-dev/ocp-release"
 CONTENT_REPOSITORY: Final = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
+KUBERNETES_REPOSITORY: Final = "muster.local/kubernetes/release"
+"""That of the release that Muster builds; hosts boot from it where no release is named."""
 
 RPM_ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64", "ppc64le": "ppc64le", "s390x": "s390x"}
 """What an architecture is called in media and manifests, by its name in install-config.yaml."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from muster.config.derive import release_image
+from muster.config.derive import named_release
 from muster.config.document.edit import replace_scalar
 from muster.config.formats.images import covers, host_of, registry_of, repaired_repository, repository_fault
 from muster.config.formats.logins import has_login, registries_of
@@ -16,12 +16,21 @@ from muster.frozen import dataclass
 from muster.model.install_config import ImageContentSource, ImageSource
 from muster.model.problem import Place, Problem, problem
 from muster.model.registries import RegistriesConf, merge_sources
-from muster.model.release import CONTENT_REPOSITORY, RELEASE_REPOSITORY, repository_of
+from muster.model.release import (
+    CONTENT_REPOSITORY,
+    KUBERNETES_REPOSITORY,
+    RELEASE_REPOSITORY,
+    repository_of,
+)
 from muster.model.schema import Items, Model
 from muster.model.site import Site
 from muster.model.tree import Node
 
 _ANY_DIGEST: Final = "@sha256:0"
+_BY_MUSTER: Final = "`muster release mirror --config-dir DIR` writes the entries"
+_BY_OC: Final = (
+    "`oc adm release mirror` prints the entries, `muster release mirror --config-dir DIR` writes them"
+)
 
 
 @dataclass(frozen=True)
@@ -165,19 +174,29 @@ def check_release_mirrored(site: Site) -> Iterator[Problem]:
     conf = site.registries or merge_sources((*install.image_digest_sources, *install.image_content_sources))
     if not any(registry.mirrors for registry in conf.registries):
         return
-    release = repository_of(release_image(site))
-    wanted = [release]
-    if RELEASE_REPOSITORY in (release, *_mirrored_as(conf, release)):
-        wanted.append(CONTENT_REPOSITORY)
     # An entry without mirrors is a mistake of its own, and so is a name that cannot be read.
     sources = {entry.source for entry in _entries(site)}
     if any(repository_fault(source) for source in sources if not source.startswith("*.")):
         return
     reported = {entry.source for entries in _lists(site) for entry in entries if not entry.mirrors}
     reported |= {registry.scope for registry in conf.registries if registry.is_idle}
+    wanted = _wanted_repositories(conf, repository_of(named_release(site)))
     missing = [each for each in wanted if each not in reported and not _is_mirrored(conf, each)]
     if missing:
-        yield problem("release-not-mirrored", _first_place(site), repositories=" and ".join(missing))
+        how = _BY_MUSTER if KUBERNETES_REPOSITORY in missing else _BY_OC
+        yield problem("release-not-mirrored", _first_place(site), repositories=" and ".join(missing), how=how)
+
+
+def _wanted_repositories(conf: RegistriesConf, release: str) -> tuple[str, ...]:
+    """Where a release is pulled from; where none is named, mirrors tell whether OpenShift's is meant."""
+    if release:
+        is_openshift = RELEASE_REPOSITORY in (release, *_mirrored_as(conf, release))
+        return (release, CONTENT_REPOSITORY) if is_openshift else (release,)
+    namespace = RELEASE_REPOSITORY.rpartition("/")[0]
+    scopes = [each.scope for each in conf.registries]
+    if any(covers(scope, namespace) or covers(namespace, scope) for scope in scopes):
+        return () if _is_mirrored(conf, KUBERNETES_REPOSITORY) else (RELEASE_REPOSITORY, CONTENT_REPOSITORY)
+    return (KUBERNETES_REPOSITORY,)
 
 
 def _mirrored_as(conf: RegistriesConf, repository: str) -> Iterator[str]:

@@ -61,6 +61,23 @@ CASES: dict[str, tuple[str, Changes]] = {
         "image-based-config",
         {"image-based-config.yaml": {"apiVersion: v1beta1\nkind: ImageBasedConfig\n": ""}},
     ),
+    "mirror of the Kubernetes release": (
+        "mirror",
+        {
+            "install-config.yaml": {
+                "source: quay.io/openshift-release-dev/ocp-release": "source: muster.local",
+                "source: quay.io/openshift-release-dev/ocp-v4.0-art-dev": "source: docker.io",
+            }
+        },
+    ),
+    "mirror of the Kubernetes release, and of a part of OpenShift": (
+        "mirror",
+        {
+            "install-config.yaml": {
+                "source: quay.io/openshift-release-dev/ocp-release": "source: muster.local/kubernetes"
+            }
+        },
+    ),
     "number with a point": ("compact", {"install-config.yaml": {"  replicas: 3\n": "  replicas: 3.0\n"}}),
     "storage network first": ("single", {AGENT: {"    - name: eno1\n": STORAGE + "    - name: eno1\n"}}),
 }
