@@ -172,6 +172,15 @@ class Host(State, frozen=True, kw_only=True):
     waiting: Waiting | None = None
 
 
+class AddOn(State, frozen=True, kw_only=True):
+    """Something that a cluster gets besides, and what it takes of each host that it may run on."""
+
+    id: str
+    cpu_millicores: int = 0
+    ram_mib: int = 0
+    disk_mib: int = 0
+
+
 class Cluster(State, frozen=True, kw_only=True):
     """A cluster that is, or is to be."""
 
@@ -231,6 +240,8 @@ class Cluster(State, frozen=True, kw_only=True):
     ui_settings: str = ""
     feature_usage: str = "{}"
     monitored_operators: tuple[MonitoredOperator, ...] = ()
+    add_ons: tuple[AddOn, ...] = ()
+    """Those of its release that were chosen, as soon as the release told what they take."""
     manifests: tuple[str, ...] = ()
     """Names of the user's manifests, with their folder; their content is a file of the realm."""
     # What follows from it.

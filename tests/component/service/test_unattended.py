@@ -30,6 +30,7 @@ from muster.model.wire.infra_env import InfraEnvCreateParams
 from muster.service.hosting import now
 from muster.service.rendezvous.unattended import Course, Unattended
 from muster.service.site_order import Wish
+from muster.service.state import AddOn
 from tests.component.service.whole import PULL_SECRET, Whole, come, machines, open_service, play
 from tests.seeds import fixed_secrets
 
@@ -139,6 +140,39 @@ def test_what_is_on_top_is_waited_for_and_may_fail_with_its_reason(tmp_path: Pat
                     await tell("traefik", "failed", "not ready after 30 minutes: no such image")
                     end = await site.until(MEETING.cluster_id, lambda each: each["status"] == "installed")
                     assert "traefik (not ready after 30 minutes: no such image)" in end["status_info"]
+
+    play(scene)
+
+
+def test_add_ons_that_need_more_than_hosts_have_are_waited_with(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            hosts = machines(3)
+            driving = Unattended(site.running.service, course(site, hosts))
+            # It is told before there is a cluster: the release may be there first.
+            noted = asyncio.ensure_future(driving.note_add_ons((AddOn(id="mill", ram_mib=10**6),)))
+            task = asyncio.ensure_future(driving.run())
+            await noted
+            async with site.hosts(MEETING.infra_env_id, hosts):
+
+                async def is_told() -> bool:
+                    return len((await reasons(site)).get("has-memory-for-role", {}).get("hosts", ())) == 3
+
+                await come(is_told)
+                reason = (await reasons(site))["has-memory-for-role"]
+                assert "1000000 MiB of them for the add-ons mill" in reason["hosts"][0]["message"]
+                assert "add-ons" in reason["fix"]
+                await driving.note_add_ons((AddOn(id="mill", ram_mib=1, disk_mib=10**9),))
+
+                async def has_no_disk() -> bool:
+                    return "has-min-valid-disks" in await reasons(site)
+
+                await come(has_no_disk)
+                await driving.note_add_ons((AddOn(id="mill", ram_mib=1),))
+                await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
     play(scene)
 

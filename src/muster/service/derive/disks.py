@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -14,9 +15,11 @@ from muster.service.derive.addresses import addressed
 from muster.service.derive.networks import default_route
 from muster.service.derive.versions import is_at_least
 from muster.service.state import Cluster, Host
-from muster.service.validations.requirements import requirement_of
+from muster.service.validations.facts import join
+from muster.service.validations.requirements import on_top_of, requirement_of
 
 GB: Final = 10**9
+MIB: Final = 1 << 20
 _ALWAYS: Final = frozenset({"HDD", "SSD", "Multipath"})
 _MAINFRAME: Final = frozenset({"ECKD", "ECKD (ESE)", "FBA"})
 _NOT_FORMATTED: Final = frozenset({"FC", "iSCSI", "LVM", "Multipath"})
@@ -38,13 +41,22 @@ class Needs:
     size_gb: int
     version: str
     architecture: str
+    of_which: str = ""
+    """What of the size is for whom, in words."""
 
 
 def needs_of(host: Host, inventory: Inventory, cluster: Cluster | None) -> Needs:
     """What is asked of the disk that a host is installed on."""
     size_gb = requirement_of(msgspec.structs.replace(host, inventory=inventory), cluster).disk_gb
+    more = on_top_of(host, cluster, "disk_mib")
+    more_gb = math.ceil(more.amount * MIB / GB)
     architecture = inventory.cpu.architecture if inventory.cpu is not None else None
-    return Needs(size_gb, cluster.openshift_version if cluster is not None else "", architecture or "")
+    return Needs(
+        size_gb + more_gb,
+        cluster.openshift_version if cluster is not None else "",
+        architecture or "",
+        f", {more_gb} GB of them for the add-ons {join(more.ids)}" if more_gb else "",
+    )
 
 
 def identify(disk: Disk) -> str:
@@ -82,7 +94,9 @@ def _our_reasons(disk: Disk, inventory: Inventory, needs: Needs) -> list[str]:
     reasons = []
     size = disk.size_bytes or 0
     if size < needs.size_gb * GB:
-        reasons.append(f"{_TOO_SMALL}it has {size / GB:.4g} GB, and {needs.size_gb} GB are needed")
+        reasons.append(
+            f"{_TOO_SMALL}it has {size / GB:.4g} GB, and {needs.size_gb} GB are needed{needs.of_which}"
+        )
     kind = disk.drive_type or "Unknown"
     if not _is_installable(kind, needs):
         reasons.append(f"{_TYPE}{kind} cannot be installed on")

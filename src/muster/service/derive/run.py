@@ -37,8 +37,9 @@ _ROLES: Final = frozenset(
     }
 )
 _CLUSTER_ROLES: Final = frozenset(
-    {"control_plane_count", "openshift_version", "monitored_operators", "status"}
+    {"control_plane_count", "openshift_version", "monitored_operators", "add_ons", "status"}
 )
+_CLUSTER_DISKS: Final = frozenset({"openshift_version", "add_ons"})
 _CLUSTER_NETWORKS: Final = frozenset(
     {
         *("api_vips", "ingress_vips", "control_plane_count", "user_managed_networking", "load_balancer"),
@@ -51,7 +52,7 @@ def derive(draft: Draft, changes: Mapping[Key, Set[str]], fits: Fits) -> None:
     """Apply what follows from these changes; what that changes itself is in the draft's changes."""
     hosts = {id: set(fields) for (kind, id), fields in changes.items() if kind == "host"}
     asked = {field for (kind, _), fields in changes.items() if kind == "cluster" for field in fields}
-    if "openshift_version" in asked:
+    if not asked.isdisjoint(_CLUSTER_DISKS):
         for id in draft.hosts:
             hosts.setdefault(id, set()).add("role")
     for id, fields in hosts.items():

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
 
 from muster.errors import MusterError, UserError
 from muster.model.plan import Plan
@@ -20,6 +21,13 @@ from muster.release.text import parse_release
 _LARGEST: Final = 64 << 20
 _AGAIN_S: Final = 10.0
 _logger: Final = logging.getLogger(__name__)
+
+
+OnFound: TypeAlias = Callable[[Release], Awaitable[None]]
+
+
+async def _tell_nobody(_release: Release) -> None:
+    pass
 
 
 class SiteRelease:
@@ -39,11 +47,13 @@ class SiteRelease:
             )
         return self._found
 
-    async def fetch(self) -> None:
-        """Fetch it, however often that takes."""
+    async def fetch(self, on_found: OnFound = _tell_nobody) -> None:
+        """Fetch it, however often that takes; who is to be told of it is, before anybody can use it."""
         while self._found is None:
             try:
-                self._found = await self._read()
+                release = await self._read()
+                await on_found(release)
+                self._found = release
             except MusterError as error:
                 if error.message != self._trouble:
                     _logger.warning("the release cannot be fetched: %s; %s", error.message, error.hint)

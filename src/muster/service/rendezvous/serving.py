@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import dataclasses
 import socket
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from muster.service.rendezvous.medium import Medium
 from muster.service.rendezvous.release import SiteRelease
 from muster.service.rendezvous.unattended import Course, FindRivals, Unattended
 from muster.service.site_order import Wish, cluster_params, infra_env_params, wishes_of
+from muster.service.state import AddOn
 
 _NO_TIME_SERVERS: Final = frozenset({"ntp-synced"})
 """What nobody can ask of hosts whose site has no time servers: they agree among themselves."""
@@ -78,6 +79,21 @@ def terms_of(medium: Medium, tuning: str) -> SiteTerms:
     )
 
 
+def add_ons_of(release: Release, ids: Iterable[str]) -> tuple[AddOn, ...]:
+    """What chosen add-ons take of a host, as their release says; what runs once may run on any of them."""
+    found = (release.find_add_on(id) for id in ids)
+    return tuple(
+        AddOn(
+            id=each.id,
+            cpu_millicores=each.host.cpu_millicores + each.cluster.cpu_millicores,
+            ram_mib=each.host.memory_mib + each.cluster.memory_mib,
+            disk_mib=each.host.disk_mib + each.cluster.disk_mib,
+        )
+        for each in found
+        if each is not None
+    )
+
+
 async def _nobody() -> tuple[str, ...]:
     return ()
 
@@ -104,7 +120,11 @@ async def serve_live(
     running = Running(settings, Sockets(listening), release.find)
     unattended = Unattended(running.service, course_of(medium), here.clock)
     watching = unattended.watch_rivals(here.find_rivals)
-    async with running.serve(), _beside(release.fetch()), _beside(unattended.run()), _beside(watching):
+
+    async def note(found: Release) -> None:
+        await unattended.note_add_ons(add_ons_of(found, medium.plan.add_ons))
+
+    async with running.serve(), _beside(release.fetch(note)), _beside(unattended.run()), _beside(watching):
         yield running
 
 

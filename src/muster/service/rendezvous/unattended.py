@@ -30,7 +30,7 @@ from muster.service.realm import Draft, Realm
 from muster.service.refusals import NotFound, StateConflict, Unavailable
 from muster.service.service import Service
 from muster.service.site_order import Wish, find_wish
-from muster.service.state import Cluster, Host
+from muster.service.state import AddOn, Cluster, Host
 
 ATTEMPTS: Final = 3
 """So often an installation is begun that does not come to writing a disk."""
@@ -121,6 +121,14 @@ class Unattended:
             service.engine.infra_env(ids.infra_env_id)
         except NotFound:
             await service.change(lambda: service.engine.create(ids.infra_env_id), make_infra_env)
+
+    async def note_add_ons(self, add_ons: tuple[AddOn, ...]) -> None:
+        """The release told what the chosen add-ons take: hosts have to have it."""
+        await self._created.wait()
+        if add_ons != self._cluster.add_ons:
+            await self._service.change(
+                lambda: self._realm, lambda draft: draft.change(draft.cluster, add_ons=add_ons)
+            )
 
     async def watch_rivals(self, find: FindRivals) -> None:
         """Look again and again whether others have the rendezvous IP, until cancelled."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from muster.model.wire.cluster import Platform
 from muster.model.wire.inventory import Inventory
-from muster.service.validations.facts import ROLES, cluster_of, is_oracle_cloud, is_single, role_of
+from muster.service.validations.facts import ROLES, cluster_of, is_oracle_cloud, is_single, join, role_of
 from muster.service.validations.registry import (
     SUPPRESSED,
     Answer,
@@ -24,7 +24,9 @@ from muster.service.validations.requirements import (
     ROLE_FIELDS,
     extra_of,
     least_of,
+    on_top_of,
     requirement_of,
+    whole_cores,
 )
 
 MIB: Final = 1 << 20
@@ -88,22 +90,33 @@ def has_cpu_cores_for_role(see: HostView) -> Answer:
     if found is None:
         return pending()
     cluster = cluster_of(see)
-    wanted = requirement_of(see.host, cluster).cpu_cores + extra_of(see.host, cluster).cpu_cores
-    return passed() if found >= wanted else failed(found=found, wanted=wanted, role=_role(see))
+    own = requirement_of(see.host, cluster).cpu_cores + extra_of(see.host, cluster).cpu_cores
+    more = on_top_of(see.host, cluster, "cpu_millicores")
+    wanted = own + whole_cores(more.amount)
+    if found >= wanted:
+        return passed()
+    sentence = "with-add-ons" if wanted > own else "failure"
+    return failed(
+        sentence, found=found, wanted=wanted, role=_role(see), more=wanted - own, add_ons=join(more.ids)
+    )
 
 
 @on_host("has-memory-for-role", "hardware", Reads(_FOR_ROLE | {"inventory.memory"}, CLUSTER_FIELDS))
 def has_memory_for_role(see: HostView) -> Answer:
     cluster = cluster_of(see)
-    wanted = requirement_of(see.host, cluster).ram_mib + extra_of(see.host, cluster).ram_mib
-    return _memory(see.host.inventory, wanted, role=_role(see))
+    own = requirement_of(see.host, cluster).ram_mib + extra_of(see.host, cluster).ram_mib
+    more = on_top_of(see.host, cluster, "ram_mib")
+    if not more.amount:
+        return _memory(see.host.inventory, own, role=_role(see))
+    values = {"role": _role(see), "more": str(more.amount), "add_ons": join(more.ids)}
+    return _memory(see.host.inventory, own + more.amount, "with-add-ons", **values)
 
 
 def _cores(inventory: Inventory | None) -> int | None:
     return inventory.cpu.count or 0 if inventory is not None and inventory.cpu is not None else None
 
 
-def _memory(inventory: Inventory | None, wanted_mib: int, **more: str) -> Answer:
+def _memory(inventory: Inventory | None, wanted_mib: int, sentence: str = "failure", **more: str) -> Answer:
     if inventory is None or inventory.memory is None:
         return pending()
     memory = inventory.memory
@@ -112,7 +125,7 @@ def _memory(inventory: Inventory | None, wanted_mib: int, **more: str) -> Answer
     found = memory.physical_bytes or 0
     if found >= (wanted_mib - TOLERANCE_MIB - unseen) * MIB:
         return passed()
-    return failed(found=f"{found / MIB / 1024:.1f}", wanted=f"{wanted_mib / 1024:g}", **more)
+    return failed(sentence, found=f"{found / MIB / 1024:.1f}", wanted=f"{wanted_mib / 1024:.4g}", **more)
 
 
 def _role(see: HostView) -> str:

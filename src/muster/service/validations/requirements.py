@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host needs for its role: figures from requirements.toml, and what operators add to them."""
+"""What a host needs for its role: figures from requirements.toml, and what operators and add-ons add."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from muster.frozen import dataclass
 from muster.model.wire.versions import (
@@ -23,7 +23,9 @@ from muster.service.validations.operators import NOTHING, OPERATORS, Extra
 
 ROLE_FIELDS: Final = ROLE
 """Of the host, besides its inventory."""
-CLUSTER_FIELDS: Final = frozenset({"openshift_version", "control_plane_count", "monitored_operators"})
+CLUSTER_FIELDS: Final = frozenset(
+    {"openshift_version", "control_plane_count", "monitored_operators", "add_ons"}
+)
 EDGE_PRODUCT: Final = "BlueField SoC"
 _NUMBERS: Final = re.compile(r"\d+")
 
@@ -38,6 +40,14 @@ class Requirement:
     fsync_ms: int | None = None
     rtt_ms: int | None = None
     loss_percent: int | None = None
+
+
+@dataclass(frozen=True)
+class OnTop:
+    """What the add-ons of a cluster take of one host, besides what its role needs, and which of them do."""
+
+    amount: int = 0
+    ids: tuple[str, ...] = ()
 
 
 def product_of(version: str) -> str:
@@ -94,6 +104,21 @@ def extra_of(host: Host, cluster: Cluster) -> Extra:
     role = "master" if role_of(host) in ("master", "bootstrap") else role_of(host)
     found = [operator.needs(role, _numbers(cluster.openshift_version)) for operator in chosen]
     return Extra(cpu_cores=sum(each.cpu_cores for each in found), ram_mib=sum(each.ram_mib for each in found))
+
+
+def on_top_of(
+    host: Host, cluster: Cluster | None, what: Literal["cpu_millicores", "ram_mib", "disk_mib"]
+) -> OnTop:
+    """What add-ons take of this host. Most run anywhere, so all hosts have room for them but arbiters."""
+    if cluster is None or not cluster.add_ons or role_of(host) == "arbiter":
+        return OnTop()
+    found = {each.id: amount for each in cluster.add_ons if (amount := getattr(each, what))}
+    return OnTop(sum(found.values()), tuple(found))
+
+
+def whole_cores(millicores: int) -> int:
+    """Machines have whole cores, and the figures of roles are round: less than a half is within them."""
+    return (millicores + 500) // 1000
 
 
 def least_of(cluster: Cluster | None) -> Requirement:

@@ -15,7 +15,7 @@ from muster.model.wire.inventory import (
     SystemVendor,
 )
 from muster.service.derive.disks import derive_disks, disks_to_format, eligible_disks
-from muster.service.state import Host
+from muster.service.state import AddOn, Host
 from tests.unit.service.hosts import address, make_cluster, make_disk, make_host, make_inventory
 
 
@@ -40,6 +40,22 @@ def test_a_small_disk_is_refused_with_both_sizes() -> None:
     assert reasons(host_with(make_disk(size_gb=99))) == [
         "the disk is too small: it has 99 GB, and 100 GB are needed"
     ]
+
+
+def test_add_ons_need_room_beside_the_system() -> None:
+    added = (AddOn(id="paths", disk_mib=1024), AddOn(id="gauge", ram_mib=100))
+    cluster = make_cluster(openshift_version="1.36.3", add_ons=added)
+
+    def refused(size_gb: int, role: str) -> tuple[str, ...] | None:
+        found = derive_disks(host_with(make_disk(size_gb=size_gb), role=role), cluster)["inventory"]
+        told: tuple[str, ...] | None = found.disks[0].installation_eligibility.not_eligible_reasons
+        return told
+
+    assert refused(12, "master") is None
+    assert refused(11, "worker") == (
+        "the disk is too small: it has 11 GB, and 12 GB are needed, 2 GB of them for the add-ons paths",
+    )
+    assert refused(10, "arbiter") is None
 
 
 def test_an_arbiter_needs_less() -> None:

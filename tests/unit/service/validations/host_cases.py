@@ -33,7 +33,7 @@ from muster.model.wire.reports import (
     TangConnectivityResponse,
     TangServerResponse,
 )
-from muster.service.state import Peer
+from muster.service.state import AddOn, Peer
 from tests.unit.service.validations.making import disk, interface, inventory, names
 
 
@@ -109,6 +109,22 @@ for id, least in (("has-min-memory", 8192), ("has-memory-for-role", 16384)):
     case(id, "pending", **UNKNOWN)
 case("has-memory-for-role", "success", inventory=memory(8192), role="worker")
 case("has-memory-for-role", "failure", "a worker of this cluster", inventory=memory(4096), role="worker")
+
+ADDED = (AddOn(id="gauge", cpu_millicores=300, ram_mib=200), AddOn(id="door", cpu_millicores=100, ram_mib=56))
+BUSY = (*ADDED, AddOn(id="mill", cpu_millicores=1200))
+WITH = {"openshift_version": "1.36.3", "add_ons": ADDED}
+WITH_BUSY = {**WITH, "add_ons": BUSY}
+twin, quad = (inventory(cpu=Cpu(count=count)) for count in (2, 4))
+case("has-memory-for-role", "success", inventory=memory(2304), cluster=WITH)
+needs = "a control-plane host of this cluster needs 2.25 GiB, 256 MiB of them for the add-ons gauge, door"
+case("has-memory-for-role", "failure", needs, inventory=memory(2048), cluster=WITH)
+case("has-memory-for-role", "failure", "a worker", inventory=memory(1024), cluster=WITH, role="worker")
+case("has-memory-for-role", "success", inventory=memory(1024), cluster=WITH, role="arbiter")
+case("has-cpu-cores-for-role", "success", inventory=twin, cluster=WITH)
+needs = "needs 4, 2 of them for the add-ons gauge, door, mill"
+case("has-cpu-cores-for-role", "failure", needs, inventory=three, cluster=WITH_BUSY)
+case("has-cpu-cores-for-role", "success", inventory=quad, cluster=WITH_BUSY)
+case("has-cpu-cores-for-role", "failure", "needs 2", inventory=inventory(cpu=Cpu(count=1)), cluster=WITH)
 
 vmware = inventory(system_vendor=SystemVendor(manufacturer="VMware, Inc.", product_name="VMware7,1"))
 vsphere = {"platform": Platform(type="vsphere")}

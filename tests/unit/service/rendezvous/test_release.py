@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a release tells of the add-ons that a site chose, before anybody can use it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muster.errors import UserError
+from muster.release.build.reading import find_add_ons, load_recipe
+from muster.release.build.recipe import find_home
+from muster.release.model import Needs, Release
+from muster.service.rendezvous.release import SiteRelease
+from muster.service.rendezvous.serving import add_ons_of
+from muster.service.state import AddOn
+from tests.releases import make_release
+from tests.unit.service.running import finish
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Release:
+    return make_release(tmp_path, "gauge")
+
+
+def test_what_an_add_on_takes_of_a_host_is_as_its_description_says(release: Release) -> None:
+    (gauge,) = add_ons_of(release, ("gauge", "unknown"))
+    assert gauge == AddOn(id="gauge", cpu_millicores=10, ram_mib=20, disk_mib=7)
+    add_on = dataclasses.replace(release.add_ons[0], host=Needs(1, 2, 3), cluster=Needs(10, 20, 30))
+    both = dataclasses.replace(release, add_ons=(add_on,))
+    assert add_ons_of(both, ("gauge",)) == (AddOn(id="gauge", cpu_millicores=11, ram_mib=22, disk_mib=33),)
+    assert add_ons_of(release, ()) == ()
+
+
+def test_every_add_on_of_ours_says_what_it_takes() -> None:
+    home = find_home()
+    for each in load_recipe(home, tuple(find_add_ons(home))).extras:
+        assert each.host.memory_mib + each.cluster.memory_mib > 0, each.id
+
+
+class Found(SiteRelease):
+    """One that is there at once."""
+
+    def __init__(self, release: Release) -> None:
+        plan: Any = type("Plan", (), {"release_image": "registry.example.com/release:1"})
+        super().__init__(plan)
+        self.release = release
+
+    async def _read(self) -> Release:
+        return self.release
+
+
+def test_nobody_uses_a_release_before_its_add_ons_are_noted(release: Release) -> None:
+    site, noted = Found(release), []
+
+    async def note(found: Release) -> None:
+        with pytest.raises(UserError, match="not there yet"):
+            site.find("", "")
+        noted.append(found)
+
+    finish(site.fetch(note))
+    assert noted == [release]
+    assert site.find("", "") is release
