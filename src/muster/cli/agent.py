@@ -13,6 +13,7 @@ from muster.cli.lazy import LazyGroup
 _VERBS: Final = {
     "image": ("agent_media:image", "Make the ISO that all hosts of the site boot."),
     "pxe-files": ("agent_media:pxe_files", "Make the files for hosts that boot from the network."),
+    "host-image": ("host_image:host_image", "Make the ISO that replaces a lost control-plane host."),
     "config-image": ("agent_media:config_image", "Make the ISO that configures hosts of a generic image."),
     "unconfigured-image": ("agent_media:unconfigured_image", "Make an ISO for hosts of any site."),
     "unconfigured-ignition": (

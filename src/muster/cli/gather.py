@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
-from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,36 +17,25 @@ import click
 from muster.cli import log, options, site
 from muster.cli.loop import run_async
 from muster.cli.options import Run
+from muster.cli.reaching import Login, login_options, make_reach, planned_hosts
 from muster.client.target import Caller, Target
 from muster.config.state import STATE_FILE, load_state
-from muster.errors import UserError, cannot
-from muster.frozen import dataclass
+from muster.errors import cannot
 from muster.image.kept import find_secrets
 from muster.image.pki import build_service_authority
 from muster.image.secrets import SiteSecrets, renew_tokens
 from muster.image.tokens import Tokens, build_tokens
 from muster.model.meeting import service_url
 from muster.model.plan import Plan
-from muster.run import Argument
 from muster.support.bundle import Made, Wish, finish, open_folder
 from muster.support.first_page import About
 from muster.support.gathering import Extra, Gathered, Order, gather, known_words
-from muster.support.reaching import COMMAND, Known, Reach, join_known, ssh_argv
 from muster.support.room import Room
 from muster.support.secrets import words_of_logins
 from muster.support.sink import Sink
 
 _ROOM: Final = 1 << 30
 """Bytes before they are packed; this machine has a disk."""
-
-
-@dataclass(frozen=True)
-class Login:
-    """How hosts let us in."""
-
-    user: str
-    key: Path | None
-    lab: str | None
 
 
 @click.command(
@@ -69,17 +57,14 @@ class Login:
     "--to", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
     help="Where the archive goes.  [default: the site's directory]",
 )  # fmt: skip
-@click.option(
-    "--key", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Private key that belongs to sshKey in install-config.yaml.  [default: as ssh has it]",
-)  # fmt: skip
-@click.option("--user", default="core", show_default=True, help="As whom to log in.")
-@click.option(
-    "--lab", metavar="NAME", help="Reach the hosts as machines of this lab, and add what it recorded."
-)
+@login_options("Reach the hosts as machines of this lab, and add what it recorded.")
 @options.site_options
 def gather_(
-    directory: str | None, log_level: str | None, output_format: str, hosts: tuple[str, ...], **how: Any
+    directory: str | None,
+    log_level: str | None,
+    output_format: str,
+    login: Login,
+    **how: Any,
 ) -> None:
     """Gather what tells how the installation of a site went in one archive, without secrets.
 
@@ -93,14 +78,13 @@ def gather_(
     """
     run = options.begin(directory, log_level, output_format)
     _, plan = site.load_cluster(run)
-    login = Login(how["user"], how["key"].absolute() if how["key"] else None, how["lab"])
     now = datetime.now(UTC)
     name = f"muster-gather-{plan.name}-{now:%Y%m%d-%H%M%S}"
     archive = _make_place(how["to"] or run.directory) / f"{name}.tar.gz"
     about = About(f"Installation of {plan.domain}", now)
     with tempfile.TemporaryDirectory(prefix="muster-gather-") as scratch:
         wish = Wish(about, archive, name, Path(scratch))
-        made, gathered = run_async(lambda: _gather(run, plan, hosts, login, wish))
+        made, gathered = run_async(lambda: _gather(run, plan, how["hosts"], login, wish))
     _tell(run, made, gathered)
 
 
@@ -124,7 +108,7 @@ async def _gather(
         cluster_id=secrets.cluster_id if secrets is not None else "",
         planned=planned_hosts(plan),
         wanted=tuple(hosts),
-        reach=_reach(login, wish.scratch / "known_hosts"),
+        reach=make_reach(login, wish.scratch / "known_hosts"),
         extras=_extras(login),
     )
     with open_folder(wish.scratch) as folder:
@@ -149,36 +133,6 @@ def _target(
     authority.write_text(build_service_authority(secrets).pem, "ascii")
     url = service_url(plan.rendezvous.ip)
     return Target(url, Caller.USER, tokens.user, authority)
-
-
-def planned_hosts(plan: Plan) -> tuple[Known, ...]:
-    """The hosts of a plan, and their static addresses; where they meet, there is one in any case."""
-    found = [
-        Known(each.label, tuple(str(ip_interface(text).ip) for text in each.addresses)) for each in plan.hosts
-    ]
-    rendezvous = plan.rendezvous
-    if rendezvous is None:
-        return tuple(found)
-    return join_known(found, (Known(rendezvous.host or str(rendezvous.ip), (str(rendezvous.ip),)),))
-
-
-def _reach(login: Login, known_hosts: Path) -> Reach:
-    if login.lab is None:
-        return lambda _name, address: ssh_argv(address, login.user, login.key, known_hosts) if address else ()
-    return partial(_reach_in_lab, login)
-
-
-def _reach_in_lab(login: Login, name: str, _address: str) -> Sequence[Argument]:
-    from muster.lab.reach import Login as LabLogin
-    from muster.lab.reach import ssh_argv as lab_argv
-    from muster.lab.store import choose_lab, labs_folder
-
-    lab = choose_lab(labs_folder(), login.lab)
-    try:
-        lab.plan.machine(name)
-        return lab_argv(lab, name, LabLogin(login.user, login.key), list(COMMAND))
-    except UserError:
-        return ()
 
 
 def _extras(login: Login) -> tuple[tuple[str, Extra], ...]:

@@ -14,6 +14,7 @@ _VERBS: Final = {
     "rendezvous": ("host_rendezvous:rendezvous", "Serve the site, on the host that has the rendezvous IP."),
     "agent": ("host_agent:agent", "Register this host, and do what the service asks."),
     "install": ("host_install:install", "Write this host's disk, and boot from it."),
+    "replace": ("host_replace:replace", "Install this machine in the place of a lost host."),
     "images": ("host_images:images", "Hand the images on the disk to containerd."),
     "bundle": ("host_bundle:bundle", "Collect what tells how this host is in one file, without secrets."),
     "member": ("host_member:member", "Find this host's place among the members of etcd."),

@@ -36,6 +36,7 @@ from muster.model.plan import Plan
 _OTHERS: Final[Mapping[str, str]] = {
     "muster-config-image@.service": "an image for hosts of any site",
     "install-rhcos-and-restore-seed.service": "an image that installs a seed",
+    "muster-replace.service": "an image that replaces a lost host",
 }
 """What media are, by a unit that only they have."""
 

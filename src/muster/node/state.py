@@ -44,6 +44,11 @@ def load_state(folder: Path, key: str) -> State:
     return found if found.key == key else State(key)
 
 
+def has_begun(folder: Path) -> bool:
+    """Whether an installation was begun from there."""
+    return (folder / _NAME).exists()
+
+
 def save_state(folder: Path, state: State) -> None:
     """Keep it, before anything else is done."""
     save_file(folder / _NAME, msgspec.json.encode(state), mode=0o600)

@@ -72,7 +72,9 @@ def choose(known: Sequence[Known], wanted: Sequence[str]) -> tuple[Known, ...]:
     return tuple(dict.fromkeys(chosen))
 
 
-def ssh_argv(address: str, user: str, key: Path | None, known_hosts: Path) -> list[str]:
+def ssh_argv(
+    address: str, user: str, key: Path | None, known_hosts: Path, command: Sequence[str] = COMMAND
+) -> list[str]:
     """How a host of a site is asked. Its key is not known before: the first one that it shows is taken."""
     settings = (
         *("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=15", "LogLevel=ERROR"),
@@ -80,7 +82,7 @@ def ssh_argv(address: str, user: str, key: Path | None, known_hosts: Path) -> li
     )
     words = ["ssh", *(word for each in settings for word in ("-o", each))]
     words += ["-i", str(key), "-o", "IdentitiesOnly=yes"] if key else []
-    return [*words, "-l", user, "--", address, *COMMAND]
+    return [*words, "-l", user, "--", address, *command]
 
 
 async def fetch_bundle(host: Known, reach: Reach, file: Path) -> str:

@@ -11,8 +11,11 @@ import msgspec
 import pytest
 
 from muster.errors import ExternalError
+from muster.model.replacement import CONFIG_FILE, Replacement
 from muster.node.install import install
 from muster.node.parts import WrittenDisk
+from muster.node.standing_in import KeptConfig, make_request
+from muster.node.state import has_begun
 from tests.component.node_installer.hosts import IGNITION, PlainHost
 from tests.component.node_installer.images import make_image, offset_of
 from tests.unit.node.test_plan import request
@@ -209,3 +212,22 @@ def test_a_disk_that_is_not_there(host: PlainHost) -> None:
     assert told is not None
     assert "the disk /dev/sdb is not there; this host has: /dev/sda (serial X" in told
     assert host.machine.changed() == []
+
+
+def test_a_lost_host_is_written_with_what_its_medium_has(host: PlainHost) -> None:
+    path = host.root / CONFIG_FILE.lstrip("/")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"ignition": {"version": "3.4.0"}, "kept": true}')
+    marked: list[str] = []
+
+    async def leave(disk: WrittenDisk) -> None:
+        marked.append(disk.path)
+
+    ports = replace(host.ports(), service=KeptConfig(host.root), hand_over=leave)
+    wanted = Replacement(id="medium", hostname="master-2", role="master")
+    assert not has_begun(ports.folder)
+    assert asyncio.run(install(make_request(wanted, "/dev/sda"), ports)) is None
+    assert host.copying.config == path.read_bytes()
+    assert marked == ["/dev/sda"]
+    assert has_begun(ports.folder)
+    assert host.machine.asked[-1] == ("systemctl", "reboot")

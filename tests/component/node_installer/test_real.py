@@ -12,10 +12,13 @@ import msgspec
 import pytest
 
 from muster.model.ignition import Config, File, render_tree, tree_of
+from muster.model.replacement import Replacement
 from muster.node.following import follow
 from muster.node.install import install
+from muster.node.marks import is_marked
 from muster.node.mounted import mount, mounted, release_mounts
 from muster.node.parts import WrittenDisk
+from muster.node.standing_in import make_request, marking
 from muster.release.node.images import FILE, NodeImage, NodeImages
 from muster.release.store.store import create_store, open_store
 from muster.release.store.verify import Report, verify_store
@@ -99,6 +102,21 @@ def test_the_images_of_a_host_are_in_the_file_system_that_it_boots_from(
     assert report.is_good
     assert report.whole == (name,)
     assert host.machine.restarts == 1
+    assert not is_mounted(host.device)
+
+
+def test_a_machine_that_took_the_place_of_a_lost_host_is_known_again(host: LoopHost) -> None:
+    wanted = Replacement(id="medium", hostname="master-2", role="master")
+    seen: list[bool] = []
+
+    async def hand_over(disk: WrittenDisk) -> None:
+        await asyncio.to_thread(format_root, disk)
+        await marking(host.machine, wanted)(disk)
+        async with mount(host.machine, disk.root.device) as root:
+            seen.extend(is_marked(root, id) for id in ("medium", "another"))
+
+    assert asyncio.run(install(make_request(wanted, host.device), host.ports(hand_over))) is None
+    assert seen == [True, False]
     assert not is_mounted(host.device)
 
 

@@ -22,11 +22,16 @@ Tree = Mapping[str, Any]
 def keep_each_other(cluster: Cluster, configs: Mapping[str, Tree]) -> dict[str, Tree]:
     """All configs by the names of their hosts, each of the control plane with those of the others in it."""
     files = {each.name: _file(each.name, configs[each.name]) for each in cluster.voters}
-    kept = {each.name: [files[name] for name in files if name != each.name] for each in cluster.members}
     masters = {each.name for each in cluster.members if each.role is Role.MASTER}
     return {
-        name: _with(config, kept[name]) if name in masters else config for name, config in configs.items()
+        name: _with(config, [files[other] for other in files if other != name]) if name in masters else config
+        for name, config in configs.items()
     }
+
+
+def keep_others(name: str, config: Tree, known: Mapping[str, Tree]) -> Tree:
+    """The config of one host, with those of others in it that are known; it keeps them again."""
+    return _with(config, [_file(other, tree) for other, tree in sorted(known.items()) if other != name])
 
 
 def _file(name: str, config: Tree) -> dict[str, Any]:
