@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -89,6 +90,7 @@ def host(tmp_path: Path) -> Path:
     root = tmp_path / "root"
     put(plan("with-worker")["master-0"], root)
     (root / "bin").mkdir()
+    stand_in(root, "muster-listens", "")
     return root
 
 
@@ -199,8 +201,45 @@ def test_whoever_answers_takes_requests(codes: tuple[int, ...], listens: bool, h
     assert asked_for == ["https://[2001:db8::10]:443/", "http://[2001:db8::10]:80/"][: len(codes)]
 
 
-@pytest.mark.parametrize("script", ["ingress-listens", "node-network", "vips", "wait-for-api"])
+@pytest.mark.parametrize("script", ["api-ready", "ingress-listens", "node-network", "vips", "wait-for-api"])
 def test_scripts_are_scripts(script: str, tmp_path: Path) -> None:
     path = tmp_path / script
     path.write_text(load_template(f"scripts/{script}.sh"))
     subprocess.run(["sh", "-n", path], check=True)
+
+
+@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "[::1]")])
+def test_who_listens_is_found_without_a_request(
+    family: socket.AddressFamily, host: str, tmp_path: Path
+) -> None:
+    program = tmp_path / "listens"
+    program.write_text(load_template("scripts/listens.sh"))
+    with socket.create_server((host.strip("[]"), 0), family=family) as server:
+        place = f"{host}:{server.getsockname()[1]}"
+        assert subprocess.run(["bash", program, f"https://{place}/readyz"], check=False).returncode == 0
+    done = subprocess.run(["bash", program, f"https://{place}"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, f"nobody listens at {place}\n", "")
+
+
+def test_nobody_is_asked_who_does_not_listen(host: Path) -> None:
+    stand_in(host, "muster-listens", f"{COUNT}[ $count -ge 3 ] && exit 0\necho 'nobody listens at x'; exit 1")
+    for program in ("curl", "sleep"):
+        stand_in(host, program, "")
+    assert start(host, "api-ready", "https://127.0.0.1:6443", "2").returncode == 1
+    assert start(host, "ingress-listens", "192.0.2.10", "1").returncode == 1
+    assert asked(host, "curl") == []
+    assert start(host, "api-ready", "https://127.0.0.1:6443", "2").returncode == 0
+    (words,) = asked(host, "curl")
+    assert words.endswith(
+        f"--max-time 2 --noproxy * --cacert {host}/etc/kubernetes/pki/api-ca.crt https://127.0.0.1:6443/readyz"
+    )
+
+
+def test_waiting_says_once_that_nobody_listens(host: Path) -> None:
+    stand_in(host, "muster-listens", f"{COUNT}[ $count -ge 3 ] && exit 0\necho 'nobody listens at x'; exit 1")
+    for program in ("curl", "sleep"):
+        stand_in(host, program, "")
+    assert (
+        start(host, "wait-for-api", "https://x").stdout
+        == "waiting for the API at https://x: nobody listens at x \n"
+    )

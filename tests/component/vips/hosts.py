@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from muster.release.node.cluster import Cluster, Member
+from muster.release.node.templates import program
 from muster.release.node.tuning import VipTuning
 from muster.release.node.vips import vips
 from muster.run import Circumstances, run, start
@@ -34,7 +35,7 @@ class Holder:
         self._authority = Authority(self.root)
         self.host: Host = site.add(*(f"{each}/{PREFIX[each.version]}" for each in member.addresses))
         config = vips(cluster, member, QUICK)
-        for file in config.files:
+        for file in (program("listens"), *config.files):
             self._put(file.path, file.data.decode(), file.mode)
         self._put("/etc/kubernetes/network/addresses", "".join(f"{each}\n" for each in member.addresses))
         self._put("/etc/kubernetes/pki/api-ca.crt", self._authority.pem)
@@ -61,9 +62,9 @@ class Holder:
         folder = self.root / "run/muster-vips"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        inside = ["ip", "netns", "exec", self.host.namespace]
-        here = Circumstances(env={**os.environ, "MUSTER_ROOT": str(self.root)})
-        run([*inside, *self._command("ExecStartPre")], circumstances=here)
+        path = f"PATH={self.root}/usr/local/bin:{os.environ['PATH']}"
+        inside = ["ip", "netns", "exec", self.host.namespace, "env", path, f"MUSTER_ROOT={self.root}"]
+        run([*inside, *self._command("ExecStartPre")])
         return [*inside, *self._command("ExecStart")]
 
     def hold(self) -> None:
@@ -71,9 +72,11 @@ class Holder:
 
     def crash(self) -> None:
         """keepalived ends without a word, and cannot put anything in order."""
-        for pid in run(["ip", "netns", "pids", self.host.namespace]).split():
-            if Path(f"/proc/{pid}/comm").read_text().startswith("keepalived"):
-                os.kill(int(pid), signal.SIGKILL)
+        here = map(int, run(["ip", "netns", "pids", self.host.namespace]).split())
+        pids = [pid for pid in here if Path(f"/proc/{pid}/comm").read_text().startswith("keepalived")]
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # None of them notices that another has ended.
+            for pid in pids:
+                os.kill(pid, number)
 
     def serve_api(self) -> None:
         """An API that is ready."""

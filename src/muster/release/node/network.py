@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from muster.model.ignition import PROGRAM, PUBLIC, Config, File
+from muster.model.ignition import PUBLIC, Config, File
 from muster.model.values import Network
 from muster.release.node.cluster import Cluster, Member
-from muster.release.node.templates import load_template
+from muster.release.node.templates import program
 
 BRIDGE: Final = "cni0"
 _HOME: Final = "/etc/kubernetes/network"
@@ -42,10 +42,8 @@ def network(cluster: Cluster, host: Member) -> Config:
         f"{_HOME}/routes": "".join(lines for name, lines in cluster.routes if name != host.name),
         f"{_HOME}/masquerade.nft": render_masquerade(cluster),
     }
-    program = File(
-        "/usr/local/bin/muster-node-network", load_template("scripts/node-network.sh").encode(), PROGRAM
-    )
-    return Config((*(File(path, text.encode(), PUBLIC) for path, text in files.items()), program))
+    own = (File(path, text.encode(), PUBLIC) for path, text in files.items())
+    return Config((*own, program("node-network")))
 
 
 def render_conflist(cluster: Cluster, host: Member) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
+from muster.model.ignition import PUBLIC, Config, File, Unit
 from muster.model.meeting import url_host
 from muster.model.voters import VOTERS_FILE, Voters, render_members
 from muster.release.model import Release
@@ -17,7 +17,7 @@ from muster.release.node.certificates import HOME, PKI
 from muster.release.node.cluster import Cluster, Member
 from muster.release.node.images import KUBE, STORE
 from muster.release.node.runtime import CONF, TRUST
-from muster.release.node.templates import fill, load_template
+from muster.release.node.templates import fill, load_template, program
 from muster.release.node.tuning import Program, Tuning
 from muster.release.oci.digest import hex_of
 
@@ -42,15 +42,12 @@ def programs(release: Release, cluster: Cluster, host: Member, tuning: Tuning) -
     values = _values(release, cluster, host)
     units = [Unit(f"{name}.service", fill(load_template(f"units/{name}.service"), values)) for name in _OWN]
     for name in tuning.roles[host.role].programs:
-        program = tuning.programs[name]
-        own = {**values, **_settings(program, alone=len(cluster.control_plane) == 1)}
+        own = {**values, **_settings(tuning.programs[name], alone=len(cluster.control_plane) == 1)}
         units.append(Unit(f"{name}.service", fill(load_template(f"units/{name}.service"), own)))
     files = [
         File(f"{HOME}/kubelet.yaml", _yaml(_kubelet(cluster, host, tuning)), PUBLIC),
         File(f"{HOME}/kube-proxy.yaml", _yaml(_kube_proxy(cluster, host, tuning)), PUBLIC),
-        File(
-            "/usr/local/bin/muster-wait-for-api", load_template("scripts/wait-for-api.sh").encode(), PROGRAM
-        ),
+        *(program(name) for name in ("listens", "wait-for-api")),
     ]
     if host in cluster.voters and len(cluster.voters) > 1:
         files.append(File(VOTERS_FILE, msgspec.json.encode(_voters(cluster, host)), PUBLIC))

@@ -9,6 +9,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
+from muster.model.ignition import PROGRAM, File
+
 _PLACE: Final = re.compile(r"@([a-z_]+)@")
 
 
@@ -16,6 +18,11 @@ _PLACE: Final = re.compile(r"@([a-z_]+)@")
 def load_template(path: str) -> str:
     """A file by its path below this package."""
     return files("muster.release.node").joinpath(path).read_text("utf-8")
+
+
+def program(name: str) -> File:
+    """A script of a node, as a program."""
+    return File(f"/usr/local/bin/muster-{name}", load_template(f"scripts/{name}.sh").encode(), PROGRAM)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

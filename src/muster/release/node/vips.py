@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from muster.frozen import dataclass
-from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
+from muster.model.ignition import PUBLIC, Config, File, Unit
 from muster.model.meeting import url_host
 from muster.model.values import IP
-from muster.release.node.certificates import HOME, PKI
+from muster.release.node.certificates import HOME
 from muster.release.node.cluster import LOCAL, Cluster, Member
-from muster.release.node.templates import fill, load_template
+from muster.release.node.templates import fill, load_template, program
 from muster.release.node.tuning import VipTuning
 
 _UNIT: Final = "muster-vips.service"
-_PROGRAMS: Final = {"muster-vips": "vips", "muster-ingress-listens": "ingress-listens"}
+_PROGRAMS: Final = ("vips", "api-ready", "ingress-listens")
 _HIGHEST: Final = 200
 _EQUAL: Final = 100
 _LISTENING: Final = 50
@@ -53,10 +53,7 @@ def vips(cluster: Cluster, host: Member, tuning: VipTuning) -> Config:
         return Config()
     parts = "".join(text for kind in kinds for text in _render(kind, host, tuning)).rstrip("\n")
     conf = fill(load_template("keepalived.conf"), {"name": host.name, "parts": parts})
-    programs = (
-        File(f"/usr/local/bin/{name}", load_template(f"scripts/{script}.sh").encode(), PROGRAM)
-        for name, script in _PROGRAMS.items()
-    )
+    programs = (program(name) for name in _PROGRAMS)
     return Config(
         (File(f"{HOME}/keepalived.conf", conf.encode(), PUBLIC), *programs),
         (Unit(_UNIT, load_template(f"units/{_UNIT}")),),
@@ -79,8 +76,7 @@ def _kinds(cluster: Cluster, host: Member, tuning: VipTuning) -> Iterator[_Kind]
         cluster.control_plane,
         of_api,
         _HIGHEST - rank,
-        f"/usr/bin/curl --silent --fail --output /dev/null --max-time {patience} --noproxy * "
-        f"--cacert {PKI}/api-ca.crt {LOCAL}/readyz",
+        f"/usr/local/bin/muster-api-ready {LOCAL} {patience}",
         # Who comes back does not take it from who has it: each move breaks connections.
         preempt="nopreempt",
     )

@@ -43,7 +43,7 @@ class Requirement:
 
 
 @dataclass(frozen=True)
-class OnTop:
+class Addition:
     """What the add-ons of a cluster take of one host, besides what its role needs, and which of them do."""
 
     amount: int = 0
@@ -108,12 +108,12 @@ def extra_of(host: Host, cluster: Cluster) -> Extra:
 
 def on_top_of(
     host: Host, cluster: Cluster | None, what: Literal["cpu_millicores", "ram_mib", "disk_mib"]
-) -> OnTop:
+) -> Addition:
     """What add-ons take of this host. Most run anywhere, so all hosts have room for them but arbiters."""
     if cluster is None or not cluster.add_ons or role_of(host) == "arbiter":
-        return OnTop()
+        return Addition()
     found = {each.id: amount for each in cluster.add_ons if (amount := getattr(each, what))}
-    return OnTop(sum(found.values()), tuple(found))
+    return Addition(sum(found.values()), tuple(found))
 
 
 def whole_cores(millicores: int) -> int:

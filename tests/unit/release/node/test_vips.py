@@ -87,8 +87,7 @@ def test_only_the_api_s_address_stays_with_an_order_of_hosts() -> None:
 def test_only_a_ready_api_holds_its_address_and_ingress_is_always_held() -> None:
     checks = blocks(configs(DUAL)["master-2"], "vrrp_script")
     assert [*checks] == ["api", "ingress"]
-    assert "--cacert /etc/kubernetes/pki/api-ca.crt https://127.0.0.1:6443/readyz" in checks["api"]
-    assert "--insecure" not in checks["api"]
+    assert "/usr/local/bin/muster-api-ready https://127.0.0.1:6443 " in checks["api"]
     assert " weight " not in checks["api"]
     assert "/usr/local/bin/muster-ingress-listens 192.0.2.12 " in checks["ingress"]
     assert " weight 50 " in checks["ingress"]
@@ -99,7 +98,7 @@ def test_only_a_ready_api_holds_its_address_and_ingress_is_always_held() -> None
     ("cluster", "check", "advert"),
     [
         (THREE, "interval 3 timeout 3 fall 2", "advert_int 1"),
-        (ARBITER, "interval 10 timeout 10", "advert_int 3"),
+        (ARBITER, "interval 20 timeout 20", "advert_int 3"),
     ],
 )
 def test_times_are_those_of_the_profile(cluster: Cluster, check: str, advert: str) -> None:
@@ -112,7 +111,7 @@ def test_a_check_ends_before_it_is_ended() -> None:
     for profile in ("default", "emulated"):
         tuning = load_tuning(profile).vips
         text = conf_of(vips(THREE, THREE.first, tuning))
-        assert int(re.findall(r"--max-time (\d+)", text)[0]) < tuning.check_s
+        assert int(re.findall(r"muster-api-ready \S+ (\d+)", text)[0]) < tuning.check_s
         # It looks at two ports, one after the other.
         assert 2 * int(re.findall(r"muster-ingress-listens \S+ (\d+)", text)[0]) < tuning.check_s
 

@@ -4,6 +4,7 @@
 # is, is not asked: also one that refuses is one.
 set -u
 for url in "https://$1:443/" "http://$1:80/"; do
+    muster-listens "$url" >/dev/null || continue
     curl --silent --output /dev/null --noproxy '*' --insecure --max-time "$2" "$url"
     case $? in
     # An answer; none that TLS or HTTP can make sense of; the connection was closed again.

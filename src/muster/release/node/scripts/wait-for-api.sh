@@ -4,11 +4,16 @@
 # only when the API has set up its own permissions, so that an answer means that these are there, too.
 set -u
 told=
-until answer=$(curl --silent --show-error --fail-with-body --max-time 20 \
-    --cacert "${MUSTER_ROOT-}/etc/kubernetes/pki/api-ca.crt" "$1/readyz" 2>&1); do
-    # What failed: the request, one of the API's own checks, or the permission to ask.
-    reason=$(printf '%s\n' "$answer" | grep -E '^(curl:|\[-\])|"message":' | tr -s ' \n' ' ' | cut -c 1-300)
-    [ "$reason" = "$told" ] || echo "waiting for the API at $1: $reason"
-    told=$reason
+ask() {
+    muster-listens "$1" && curl --silent --show-error --fail-with-body --max-time 20 \
+        --cacert "${MUSTER_ROOT-}/etc/kubernetes/pki/api-ca.crt" "$1/readyz" 2>&1
+}
+until answer=$(ask "$1"); do
+    if [ "$answer" != "$told" ]; then
+        told=$answer
+        # What failed: the connection, the request, one of the API's own checks, or the permission to ask.
+        reason=$(printf '%s\n' "$answer" | grep -E '^(nobody|curl:|\[-\])|"message":' | tr -s ' \n' ' ' | cut -c 1-300)
+        echo "waiting for the API at $1: $reason"
+    fi
     sleep 2
 done
