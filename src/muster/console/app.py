@@ -205,7 +205,7 @@ class ConsoleApp(App[str], inherit_bindings=False):
             return
         device, network = links[int(taken)].name, NetworkManager(self.means.machine)
         profile = await network.profile_of(device)
-        wish = await self._ask(NetworkForm(device, profile.typed))
+        wish = await self._ask(NetworkForm(device, profile.typed, [each.name for each in self.facts.links]))
         if wish is None:
             return
         gatherer = self.means.gatherer
