@@ -47,8 +47,14 @@ async def _run() -> None:
         board=Board(FOLDER / "meet.json", SystemClock().now),
         wire=open_wire(),
         addresses=find_addresses,
-        name=socket.gethostname,
+        name=_name,
         random=os.urandom,
         steady=time.monotonic,
     )
     await Host(means).run()
+
+
+def _name() -> str:
+    """What people may know this host by; nobody knows one that was not given a name."""
+    name = socket.gethostname()
+    return "" if name.startswith("localhost") or name == "(none)" else name

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of a generic medium on one network: one is chosen, the others find and join it, and all the ways back."""
+"""Hosts of a generic medium on one network: one is chosen, others find and join it, and the ways back."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -46,7 +48,7 @@ def test_one_is_chosen_and_others_join_it(new_host: NewHost) -> None:
         assert each.text(AGENT_TOKEN) == "the-token"
         assert each.text(SERVICE_AUTHORITY) == first.text(SERVICE_AUTHORITY)
         assert each.has(f"{FOLDER}/joined.json")
-        each.until(lambda each=each: each.has(f"run/muster/{LOGIN_FILE}"))
+        each.until(partial(each.has, f"run/muster/{LOGIN_FILE}"))
         card = parse_card((each.root / "run/muster" / CARD_FILE).read_bytes())
         assert card == parse_card((first.root / "run/muster" / CARD_FILE).read_bytes())
         login = parse_login((each.root / "run/muster" / LOGIN_FILE).read_bytes())
@@ -162,7 +164,7 @@ def test_the_program_is_killed(new_host: NewHost) -> None:
         each.kill()
         (each.root / ENVIRONMENT.lstrip("/")).unlink()  # As if it was killed before that was written.
         each.start()
-        each.until(lambda each=each: each.has(ENVIRONMENT))
+        each.until(partial(each.has, ENVIRONMENT))
     assert first.standing.code == code
     third.start()
     found(third, first.ip4)

@@ -147,8 +147,8 @@ def test_a_bond() -> None:
         "nmcli connection add type ethernet con-name bond0-eth0 ifname eth0 master bond0"
     )
     assert commands[3].startswith(
-        "nmcli connection add type bond con-name bond0 ifname bond0 bond.options mode=active-backup,miimon=100"
-        " ipv4.method manual ipv4.addresses 192.0.2.10/24"
+        "nmcli connection add type bond con-name bond0 ifname bond0"
+        " bond.options mode=active-backup,miimon=100 ipv4.method manual ipv4.addresses 192.0.2.10/24"
     )
     assert commands[4:] == [
         f"nmcli --wait 25 connection up id {name}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a choice does to a host: files as a medium of a site would have brought them, and the units that wait."""
+"""What a choice does to a host: files as a medium of a site would have brought them, and units."""
 
 from __future__ import annotations
 

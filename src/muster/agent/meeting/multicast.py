@@ -35,7 +35,7 @@ class Wire:
         self._sockets = tuple(sockets)
 
     def join(self, cards: Sequence[int]) -> None:
-        """Hear on these interfaces, too; those that were heard already stay so, those that are gone are gone."""
+        """Hear on these interfaces, too; where it was heard already it stays so."""
         for each in self._sockets:
             for card in cards:
                 with contextlib.suppress(OSError):

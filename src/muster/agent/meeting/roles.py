@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes on after the choice: the rendezvous host is announced and takes others in, the others follow it."""
+"""What goes on after the choice: the rendezvous host takes others in, and these follow it."""
 
 from __future__ import annotations
 

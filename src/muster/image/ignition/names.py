@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from muster.image.credentials import Credentials
 from muster.image.ignition.scripts import load_script
 from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
-from muster.model.plan import Plan
+from muster.model.plan import HostPlan, Plan
 
 _UNIT = """\
 [Unit]
@@ -27,10 +29,15 @@ WantedBy=sysinit.target
 
 
 def names(plan: Plan, _credentials: Credentials) -> Config:
+    """The names of a site's hosts."""
+    return names_config(plan.hosts)
+
+
+def names_config(hosts: Iterable[HostPlan]) -> Config:
     """A file per card, and what reads them before the network starts."""
     files = [
         File(f"/etc/assisted/hostnames/{card.mac_address.lower()}", f"{host.hostname}\n".encode(), PUBLIC)
-        for host in plan.hosts
+        for host in hosts
         if host.hostname
         for card in host.cards
     ]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from muster.agent.meeting.code import (
@@ -21,9 +23,12 @@ KEY = derive_key("K7QM3XHDP2", b"an authority")
 
 def test_it_uses_all_of_the_chance_that_it_has_room_for() -> None:
     assert make_code(lambda count: b"\xff" * count) == ALPHABET[-1] * LENGTH
-    assert make_code(lambda count: bytes(count)) == "0" * LENGTH
-    codes = {make_code(lambda count, bit=bit: (1 << bit).to_bytes(count, "big")) for bit in range(50)}
-    assert len(codes) == 50
+    assert make_code(bytes) == "0" * LENGTH
+
+    def one_bit(bit: int) -> Callable[[int], bytes]:
+        return lambda count: (1 << bit).to_bytes(count, "big")
+
+    assert len({make_code(one_bit(bit)) for bit in range(50)}) == 50
 
 
 @pytest.mark.parametrize("text", ["K7QM3-XHDP2", "k7qm3xhdp2", " k7qm3 - xhdp2 ", "K7QM3XHDP2"])
