@@ -44,8 +44,19 @@ class MenuPage(Page):
     def __init__(self, facts: Callable[[], Facts]) -> None:
         super().__init__()
         self._facts = facts
+        self._before = self._standing()
         self._chosen: tuple[str, ...] = ()
         self.taken: Item | None = None
+
+    def _standing(self) -> tuple[Kind, str] | None:
+        choice = self._facts().choice
+        return (choice.standing.kind, choice.standing.ip) if choice is not None else None
+
+    def draw(self) -> None:
+        """Somebody may have chosen on another terminal of this host: then there is nothing to choose here."""
+        super().draw()
+        if self._standing() != self._before:
+            self.finish("")
 
     def _items(self) -> tuple[list[Item], int]:
         """What there is, and which of it is chosen."""

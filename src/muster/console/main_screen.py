@@ -46,7 +46,7 @@ def render_main(facts: Facts, now: datetime, extent: Extent, message: str = "") 
         *_network(facts, width),
         *_meeting(facts, width),
         *_login(facts, now, width),
-        *list(labelled("note", facts.notes, width, Tone.HINT))[:_NOTE_LINES],
+        *list(labelled("note", [*_rivals(facts.choice), *facts.notes], width, Tone.HINT))[:_NOTE_LINES],
     ]
     foot = [Line(each, Tone.HINT) for each in wrap_text(message, width, most=2)] or [Line("")]
     foot.append(Line(fit(KEYS if facts.choice is None else GENERIC_KEYS, width), Tone.DIM))
@@ -149,6 +149,15 @@ def _choosing(choice: Choice | None, width: int) -> Iterator[Line]:
     yield from labelled("meets at", ["not chosen yet: press m to say where the hosts meet"], width, Tone.HINT)
     texts = [render_found(each) for each in choice.found[:_FOUND_LINES]]
     yield from labelled("found", texts, width)
+
+
+def _rivals(choice: Choice | None) -> list[str]:
+    """Rendezvous hosts besides the one that was chosen: a mistake, or the next choice."""
+    if choice is None or choice.is_open:
+        return []
+    own = choice.standing
+    others = [each for each in choice.found if each.ip != own.ip and each.authority != own.authority]
+    return [f"another rendezvous host (m): {render_found(each)}" for each in others]
 
 
 def render_found(announcement: Announcement) -> str:

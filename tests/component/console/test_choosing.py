@@ -146,6 +146,15 @@ def test_who_does_not_answer_yet_is_waited_for_and_one_can_go_away(stand: Stand)
     play(scene)
 
 
+def test_what_was_chosen_on_another_terminal_is_not_asked_here(stand: Stand) -> None:
+    async def scene() -> None:
+        async with console(stand, waits_for=ASKS) as screen:
+            place(stand).save_standing(Standing(Kind.JOINED, "192.0.2.20", handled="9"))
+            await screen.shows("does      it starts")
+
+    play(scene)
+
+
 def test_starting_over(stand: Stand) -> None:
     stand.write("etc/assisted/rendezvous-host.env", "NODE_ZERO_IP=192.0.2.10\nCLUSTER_ID=c\nINFRA_ENV_ID=i\n")
     here = Standing(Kind.HERE, "192.0.2.10", code="K7QM3XHDP2", handled="1")

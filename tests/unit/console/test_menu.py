@@ -162,3 +162,11 @@ def test_plain_text_says_what_to_type() -> None:
     assert "  here 192.0.2.10\n  join 192.0.2.20 CODE\n  join ADDRESS CODE\n" in text
     assert "choose by typing" in text
     assert "choose by typing" not in render_plain(facts(), NOON)
+
+
+def test_a_second_rendezvous_host_is_told() -> None:
+    note = "note      another rendezvous host (m): host-b at 192.0.2.20, authority abababab"
+    assert note in shown(generic(HERE, found=(OTHER,)))
+    joined = Standing(Kind.JOINED, "fd00::20", authority="ab" * 32)
+    assert "another rendezvous host" not in shown(generic(joined, found=(OTHER,)))
+    assert "another rendezvous host" not in shown(generic(found=(OTHER,)))
