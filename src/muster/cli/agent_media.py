@@ -122,8 +122,8 @@ def unconfigured_ignition(call: Call) -> None:
     """Write the Ignition config of hosts that know no site yet.
 
     Writes unconfigured-agent.ign. Credentials, release and networks come from cluster-manifests/: infraenv,
-    pull-secret, cluster-image-set and nmstateconfig; mirrors and their authorities from mirror/; names and
-    networks of hosts from agent-config.yaml, too; as far as they are there.
+    pull-secret, cluster-image-set and nmstateconfig; mirrors and their authorities from mirror/; as far as
+    they are there.
     """
     from muster.cli.agent_build import make_unconfigured_ignition
 
