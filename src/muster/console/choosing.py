@@ -132,9 +132,10 @@ class WaitPage(Page):
         return standing.handled == self._wish.name and standing.kind is not Kind.LEAVING
 
     def draw(self) -> None:
-        super().draw()
         if self.is_done:
             self.finish("done")
+        else:
+            super().draw()
 
     def picture(self) -> list[Line]:
         width, standing = self.extent.width, self._standing()

@@ -23,16 +23,17 @@ T = TypeVar("T")
 class Form(Screen[T | None]):
     """Fields with labels; its result is what they mean, or None."""
 
+    DEFAULT_CSS = "Form { background: ansi_default; color: ansi_default; }"
+    # Without the name of the class: Textual looks for these below whatever form it is.
     CSS = """
-    Form { background: ansi_default; color: ansi_default; }
-    Form Label { height: 1; width: 1fr; }
-    Form Horizontal { height: 1; margin: 0 2; }
-    Form Horizontal Label { width: 38; }
-    Form Input { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default;
+    Label { height: 1; width: 1fr; }
+    Horizontal { height: 1; margin: 0 2; }
+    Horizontal Label { width: 38; }
+    Input { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default;
         color: ansi_default; text-style: underline; }
-    Form Input:focus { border: none; color: ansi_default; text-style: reverse; }
-    Form #title { text-style: reverse; margin: 0 0 1 0; }
-    Form #trouble { color: ansi_red; margin: 1 2; height: 2; }
+    Input:focus { border: none; color: ansi_default; text-style: reverse; }
+    #title { text-style: reverse; margin: 0 0 1 0; }
+    #trouble { color: ansi_red; margin: 1 2; height: 2; }
     """
     BINDINGS: ClassVar[list[BindingType]] = []
 

@@ -109,6 +109,7 @@ def test_a_host_that_was_found_is_joined_with_its_code(stand: Stand) -> None:
             await screen.press("2")
             form = await form_of(screen)
             assert form.query_one("#ip", Input).value == "192.0.2.20"
+            assert form.query_one("#code", Input).outer_size.height == 1
             await screen.press(*"k7qm3xhdp", "enter")
             assert "ten letters and digits" in str(form.query_one("#trouble", Label).render())
             await screen.press("2", "enter")
