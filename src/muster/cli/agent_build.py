@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from muster.cli import base_image as base_images
 from muster.cli import log, progress, site
 from muster.cli.agent_media import Call
 from muster.cli.medium import read_text, tell
 from muster.cli.options import BaseImageFlags
-from muster.cli.wish import settle_release, wish_of, wish_of_generic
-from muster.config.derive import signer_key
+from muster.cli.wish import release_of_generic, settle_release, wish_of, wish_of_generic
+from muster.config.derive import named_release, signer_key
 from muster.image.agent import Order
 from muster.image.agent_media import (
     ARTIFACTS,
@@ -31,6 +31,9 @@ from muster.image.tokens import parse_validity
 from muster.model.plan import Plan
 from muster.model.site import Site
 
+_GENERIC_ADVICE: Final = [
+    "next: boot hosts from it, and choose on a console where they meet; or attach a configuration ISO"
+]
 Recipe: TypeAlias = Callable[[Workshop, Source], tuple[str, ...]]
 
 
@@ -73,7 +76,7 @@ def make_unconfigured_ignition(call: Call) -> None:
     with start_making(call.run.directory, IGNITION_FILE, call.manner) as making:
         if not making.is_current(_inputs(call, found, None)):
             making.begin(None, (IGNITION_FILE,))
-            making.save(IGNITION_FILE, generic_ignition(found, call.override))
+            making.save(IGNITION_FILE, generic_ignition(found, call.override, named_release(found)))
             making.finish()
         tell(call.run, making)
 
@@ -84,18 +87,21 @@ def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
     from muster.image.live_image import build_live_image
 
     found = site.load_valid_site(call.run, may_be_empty=True)
+    wish = wish_of_generic(found)
+    release = release_of_generic(base_image, wish)
     with base_images.open_cache(base_image.cache_dir) as cache:
-        base = base_images.obtain(base_image, cache, wish_of_generic(found))
+        base = base_images.obtain(base_image, cache, wish)
         with (
             Volume.open(base.path) as volume,
             start_making(call.run.directory, generic_image_name(volume), call.manner) as making,
         ):
-            if not making.is_current(_inputs(call, found, None, {"the base image": base.sha256})):
+            given = {"the base image": base.sha256, "the release": release}
+            if not making.is_current(_inputs(call, found, None, given)):
                 base_images.warn_customized(volume)
-                wanted = generic_customization(found, call.override)
+                wanted = generic_customization(found, call.override, release)
                 build_live_image(making, Source(base, volume, cache), wanted, (), progress)
                 making.finish()
-            tell(call.run, making, ["next: boot any host from it, then attach its site's configuration ISO"])
+            tell(call.run, making, _GENERIC_ADVICE)
 
 
 def _make(

@@ -122,7 +122,8 @@ def unconfigured_ignition(call: Call) -> None:
     """Write the Ignition config of hosts that know no site yet.
 
     Writes unconfigured-agent.ign. Credentials, release and networks come from cluster-manifests/: infraenv,
-    pull-secret, cluster-image-set and nmstateconfig, as far as they are there.
+    pull-secret, cluster-image-set and nmstateconfig; mirrors and their authorities from mirror/; as far as
+    they are there.
     """
     from muster.cli.agent_build import make_unconfigured_ignition
 
@@ -138,10 +139,11 @@ def unconfigured_ignition(call: Call) -> None:
 @_agent_options
 @options.base_image
 def unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
-    """Make an ISO for hosts of any site.
+    """Make an ISO for hosts of any site: the interactive installation.
 
-    They wait for a configuration ISO (`muster agent create config-image`). Reads what
-    `unconfigured-ignition` reads, if it is there; an empty directory will do.
+    Whoever stands before a host says on its console where the hosts meet, and does the rest in a browser; or
+    a configuration ISO (`muster agent create config-image`) says it all. Reads what `unconfigured-ignition`
+    reads, if it is there; an empty directory will do.
     """
     from muster.cli.agent_build import make_unconfigured_image
 

@@ -11,6 +11,7 @@ from muster.cli import options
 from muster.cli.lazy import LazyGroup
 
 _VERBS: Final = {
+    "meet": ("host_meet:meet", "Have somebody say where the hosts meet, if the medium does not."),
     "rendezvous": ("host_rendezvous:rendezvous", "Serve the site, on the host that has the rendezvous IP."),
     "agent": ("host_agent:agent", "Register this host, and do what the service asks."),
     "install": ("host_install:install", "Write this host's disk, and boot from it."),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=options.examples("muster host console", "muster host console --plain"))
-@click.option("--plain", is_flag=True, help="Only text, a picture after the other; keys do nothing.")
+@click.option("--plain", is_flag=True, help="Only text, a picture after the other; no keys, but words.")
 @options.log_level
 def console(plain: bool, log_level: str | None) -> None:
     """Show what this host is and does, what fails and why, and how far all hosts are; act by keys.
@@ -34,7 +34,7 @@ def console(plain: bool, log_level: str | None) -> None:
     options.begin_without_site(log_level)
     log_to_journal(logging.getLogger("muster"))
     tty = os.ttyname(0) if os.isatty(0) else ""
-    terminal = Terminal(tty, os.environ, sys.stdout, is_plain=plain)
+    terminal = Terminal(tty, os.environ, sys.stdout, is_plain=plain, keys=0 if tty else None)
     if run_async(lambda: run_console(terminal, lambda: _find_course(Path("/")))) == SHELL:
         become(SHELL_ARGV)
 

@@ -158,7 +158,7 @@ async def _serve(
     from muster.board import FOLDER
     from muster.cli.notify import tell_systemd
     from muster.cli.showing_code import showing_code
-    from muster.console.facts import LOGIN_FILE
+    from muster.model.service_card import LOGIN_FILE
 
     async with serving() as running:
         log.say("serving at %s", running.url)

@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 from muster.cli import log
-from muster.console.facts import LoginCode
 from muster.errors import MusterError
 from muster.files import remove_file, save_file
+from muster.model.service_card import LoginCode
 from muster.service.auth.codes import OneTimeCode
 
 _LOOK_S: Final = 20.0

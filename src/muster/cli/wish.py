@@ -27,20 +27,31 @@ def settle_release(flags: BaseImageFlags, found: Site, plan: Plan) -> Plan:
     a base image it stays what the plan says, for that image was chosen for it.
     """
     named = named_release(found)
+    image = _settle(flags, named, plan.architecture)
+    return replace(plan, release_image=image) if image else plan
+
+
+def release_of_generic(flags: BaseImageFlags, wish: Wish) -> str:
+    """The release that hosts of any site are to get, by the same rules; empty when nobody says it yet."""
+    return _settle(flags, wish.release, wish.architecture) or wish.release
+
+
+def _settle(flags: BaseImageFlags, named: str, architecture: str) -> str:
+    """The release that is to be installed; empty when it stays what the site's files say."""
     if flags.release:
         from muster.cli.release_base import named_image
 
-        image = named_image(flags, plan.architecture)
+        image = named_image(flags, architecture)
         if named and named != image:
             log.warn("--release names %s, which is installed instead of the site's %s", image, named)
-        return replace(plan, release_image=image)
+        return image
     if named or flags.source:
-        return plan
+        return ""
     from muster.cli.release_base import default_release
 
-    image = default_release(plan.architecture)
+    image = default_release(architecture)
     log.say("no release is named: hosts are to get %s, the Kubernetes release of this Muster", image)
-    return replace(plan, release_image=image)
+    return image
 
 
 def wish_of(found: Site, plan: Plan) -> Wish:
@@ -61,14 +72,11 @@ def wish_of_generic(found: Site) -> Wish:
     infra = found.infra_env_spec
     given = str(infra.cpu_architecture) if infra and infra.cpu_architecture else ""
     names = {rpm: name for name, rpm in RPM_ARCHITECTURES.items()}
+    generic = generic_of(found)
     return Wish(
         release=named_release(found),
         architecture=names.get(given, given) or "amd64",
-        access=SiteAccess(
-            generic_of(found).pull_secret,
-            found.registries,
-            _some(found.ca_bundle.text if found.ca_bundle else ""),
-        ),
+        access=SiteAccess(generic.pull_secret, generic.registries, _some(generic.trust_bundle)),
         has_default=True,
     )
 

@@ -80,8 +80,8 @@ def resolve_site(site: Site) -> Plan:
         ssh_key=(install.ssh_key or "").strip(),
         proxy=_proxy(site, decisions),
         ntp_sources=_ntp_sources(site, decisions),
-        registries=_registries(site),
-        trust_bundle=_trust_bundle(site),
+        registries=registries_of(site),
+        trust_bundle=trust_bundle_of(site),
         minimal_iso=_minimal_iso(site, platform, decisions),
         boot_artifacts_base_url=(site.agent.boot_artifacts_base_url or "") if site.agent else "",
         settings=settings(site, platform, decisions.note),
@@ -239,7 +239,8 @@ def _ntp_sources(site: Site, decisions: _Decisions) -> tuple[str, ...]:
     return servers
 
 
-def _registries(site: Site) -> RegistriesConf:
+def registries_of(site: Site) -> RegistriesConf:
+    """Where images are to be had, instead of where they say they are from."""
     if site.registries is not None:
         return site.registries
     install = site.install
@@ -250,7 +251,8 @@ def _registries(site: Site) -> RegistriesConf:
     )
 
 
-def _trust_bundle(site: Site) -> str:
+def trust_bundle_of(site: Site) -> str:
+    """The authorities that a site adds to those that everybody trusts."""
     written = site.install.additional_trust_bundle if site.install else None
     if not written and isinstance(site.ca_bundle, Source):
         written = site.ca_bundle.text

@@ -17,7 +17,9 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.driver import Driver
 
-from muster.console import detail_screens
+from muster.agent.meeting.place import MeetingPlace
+from muster.console import choosing, detail_screens
+from muster.console.choosing import choose
 from muster.console.facts import Facts, render_moment
 from muster.console.gathering import Gatherer
 from muster.console.journal import read_journal
@@ -27,6 +29,7 @@ from muster.console.main_screen import render_link, render_main, usable_links
 from muster.console.network_form import NetworkForm
 from muster.console.network_manager import NetworkManager
 from muster.console.pages import ChoicePage, Page, QuestionPage, ReadingPage
+from muster.console.qr import render_where
 from muster.console.running import SHELL
 from muster.console.shell import find_permission
 from muster.console.sticks import find_sticks, save_bundle
@@ -48,10 +51,14 @@ class Means:
     gatherer: Gatherer
     clock: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     steady: Callable[[], float] = time.monotonic
+    has_blocks: bool = False
+    """Whether the terminal can show a QR code: the screen of a host can, serial lines often cannot."""
 
 
 class MainPage(Page):
     """The main screen."""
+
+    is_live = True
 
     def __init__(self, console: ConsoleApp) -> None:
         super().__init__()
@@ -63,6 +70,27 @@ class MainPage(Page):
 
     def press(self, key: str, character: str) -> bool:
         return self._app_of_host.begin(key, character)
+
+
+class WherePage(Page):
+    """Where the service is, as a QR code, too."""
+
+    is_live = True
+
+    def __init__(self, console: ConsoleApp) -> None:
+        super().__init__()
+        self._app_of_host = console
+
+    def picture(self) -> list[Line]:
+        console = self._app_of_host
+        means = console.means
+        return render_where(console.facts, means.clock(), self.extent, with_blocks=means.has_blocks)
+
+    def press(self, key: str, character: str) -> bool:
+        if key not in ("escape", "enter") and character not in ("q", "u"):
+            return False
+        self.finish("")
+        return True
 
 
 class ConsoleApp(App[str], inherit_bindings=False):
@@ -77,9 +105,12 @@ class ConsoleApp(App[str], inherit_bindings=False):
         self.means = means
         self.message = ""
         self._main = MainPage(self)
+        self._has_asked = False
         self._work: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None
         self._actions: dict[str, Callable[[], Awaitable[None]]] = {
+            "m": self._choose,
+            "u": self._show_where,
             "n": self._change_network,
             "r": self._check_again,
             "b": self._save_bundle,
@@ -112,8 +143,13 @@ class ConsoleApp(App[str], inherit_bindings=False):
 
     def _draw(self) -> None:
         top = self.screen
-        if isinstance(top, MainPage | ReadingPage):
+        if isinstance(top, Page) and top.is_live:
             top.draw()
+        choice = self.facts.choice
+        if not self._has_asked and choice is not None and top is self._main:
+            self._has_asked = True
+            if choice.is_open:  # Nothing happens before somebody says it: ask, once.
+                self.begin("m", "m")
 
     def tell(self, words: str) -> None:
         """Show a line to whoever is there."""
@@ -157,6 +193,13 @@ class ConsoleApp(App[str], inherit_bindings=False):
 
     async def _read(self, name: str, render: Callable[[Facts, int], list[Line]]) -> None:
         await self._ask(ReadingPage(name, lambda width: render(self.facts, width)))
+
+    async def _choose(self) -> None:
+        place = MeetingPlace(self.means.machine.root)
+        await choose(choosing.Means(self._ask, lambda: self.facts, place, self.tell))
+
+    async def _show_where(self) -> None:
+        await self._ask(WherePage(self))
 
     async def _show_journal(self) -> None:
         text = await read_journal(self.means.machine)
@@ -205,7 +248,7 @@ class ConsoleApp(App[str], inherit_bindings=False):
             return
         device, network = links[int(taken)].name, NetworkManager(self.means.machine)
         profile = await network.profile_of(device)
-        wish = await self._ask(NetworkForm(device, profile.typed))
+        wish = await self._ask(NetworkForm(device, profile.typed, [each.name for each in self.facts.links]))
         if wish is None:
             return
         gatherer = self.means.gatherer

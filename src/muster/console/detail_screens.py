@@ -14,6 +14,8 @@ from muster.console.main_screen import failing_checks
 
 _HELP: Final = (
     ("F1 ?", "this page"),
+    ("m", "on a generic medium: say where the hosts meet, join a rendezvous host, or start over"),
+    ("u", "where the service is, as a code that a telephone reads (on screens)"),
     ("F2 n", "change the network of this host; the old one comes back by itself if the new one is worse"),
     ("r", "tell the service anew what this host is made of; failing checks are made again"),
     ("c", "all failing checks, why they matter and what to do"),

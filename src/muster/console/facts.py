@@ -6,17 +6,15 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from ipaddress import ip_interface
-from typing import Any, Final
+from typing import Any
 
-import msgspec
-
+from muster.agent.meeting.announcement import Announcement
+from muster.agent.meeting.choice import Kind, Standing
 from muster.board import Notice
 from muster.client.snapshot import ServiceSight, Snapshot
 from muster.frozen import dataclass
 from muster.model.meeting import Meeting
-
-LOGIN_FILE: Final = "login-secret"
-"""Beside the boards, for root alone and by its name in no bundle: the code that the rendezvous host shows."""
+from muster.model.service_card import LoginCode, ServiceCard
 
 
 @dataclass(frozen=True)
@@ -53,11 +51,18 @@ class Posted:
     notice: Notice
 
 
-class LoginCode(msgspec.Struct, frozen=True):
-    """The code of this moment that lets somebody log in once who stands before the rendezvous host."""
+@dataclass(frozen=True)
+class Choice:
+    """Where the hosts meet, on a medium that leaves this to people."""
 
-    code: str
-    until: datetime
+    standing: Standing
+    found: tuple[Announcement, ...] = ()
+    """Rendezvous hosts that are announced on the networks of this one; by anybody."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has chosen yet."""
+        return self.standing.kind is Kind.OPEN
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,10 @@ class Facts:
     known: ServiceSight | None = None
     """What it showed last when it showed the cluster."""
     code: LoginCode | None = None
+    card: ServiceCard | None = None
+    """What the service says of itself."""
+    choice: Choice | None = None
+    """None when the medium is of a site, or brought one."""
     notes: tuple[str, ...] = ()
     """What went otherwise than the site says while the host booted."""
 

@@ -14,19 +14,19 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from muster.agent.inventory.cpu import parse_cpuinfo
 from muster.agent.inventory.memory import parse_meminfo
 from muster.agent.inventory.reading import read_text
 from muster.agent.inventory.system_vendor import read_vendor
+from muster.agent.meeting.place import MeetingPlace
 from muster.board import read_notice
 from muster.client.snapshot import ServiceSight
-from muster.console.facts import LOGIN_FILE, Facts, HostFacts, LoginCode, Posted, parse_links
+from muster.console.facts import Choice, Facts, HostFacts, Posted, parse_links
 from muster.frozen import dataclass
 from muster.links import Changes
 from muster.machine import Machine
 from muster.model.meeting import ENVIRONMENT, parse_meeting
+from muster.model.service_card import CARD_FILE, LOGIN_FILE, parse_card, parse_login
 
 _BOARDS: Final = "run/muster"
 _ISSUES: Final = "etc/issue.d"
@@ -138,7 +138,7 @@ async def _for_ever(watch: Callable[[], Awaitable[None]]) -> None:
 
 
 def _paths(root: Path) -> list[Path]:
-    boards = [*(root / _BOARDS).glob("*.json"), root / _BOARDS / LOGIN_FILE]
+    boards = [*(root / _BOARDS).glob("*.json"), root / _BOARDS / LOGIN_FILE, *MeetingPlace(root).paths]
     return sorted([*boards, root / ENVIRONMENT.lstrip("/"), *(root / _ISSUES / each for each in _NOTES)])
 
 
@@ -154,6 +154,7 @@ def _signature(root: Path) -> tuple[object, ...]:
 
 def read_files(root: Path) -> dict[str, Any]:
     """What the files of a host say; what cannot be read is not there."""
+    meeting = parse_meeting(read_text(root / ENVIRONMENT.lstrip("/")))
     return {
         "host": read_host(root),
         "boards": tuple(
@@ -161,8 +162,10 @@ def read_files(root: Path) -> dict[str, Any]:
             for path in sorted((root / _BOARDS).glob("*.json"))
             if (notice := read_notice(path)) is not None
         ),
-        "meeting": parse_meeting(read_text(root / ENVIRONMENT.lstrip("/"))),
-        "code": _read_code(root / _BOARDS / LOGIN_FILE),
+        "meeting": meeting,
+        "code": parse_login(_read_bytes(root / _BOARDS / LOGIN_FILE)),
+        "card": parse_card(_read_bytes(root / _BOARDS / CARD_FILE)),
+        "choice": read_choice(root, has_meeting=meeting is not None),
         "notes": tuple(
             line.strip()
             for name in _NOTES
@@ -172,11 +175,20 @@ def read_files(root: Path) -> dict[str, Any]:
     }
 
 
-def _read_code(path: Path) -> LoginCode | None:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=LoginCode)
-    except (OSError, msgspec.DecodeError):
+def read_choice(root: Path, *, has_meeting: bool) -> Choice | None:
+    """What was chosen where that is up to people; a configuration medium settles it without them."""
+    place = MeetingPlace(root)
+    if not place.is_generic:
         return None
+    found = Choice(place.load_standing(), place.load_found())
+    return None if found.is_open and has_meeting else found
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def read_host(root: Path) -> HostFacts:

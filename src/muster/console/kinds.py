@@ -9,6 +9,8 @@ from typing import Final
 
 COLUMNS: Final = 80
 ROWS: Final = 24
+SCREEN: Final = "linux"
+"""The kind of terminal that the screen of a host is."""
 
 
 def find_kind(tty: str, given: str) -> str:
@@ -16,7 +18,7 @@ def find_kind(tty: str, given: str) -> str:
     if given and given != "unknown":
         return given
     name = tty.removeprefix("/dev/")
-    return "linux" if name.startswith("tty") and name[3:].isdigit() else "vt220"
+    return SCREEN if name.startswith("tty") and name[3:].isdigit() else "vt220"
 
 
 def is_plain(kind: str) -> bool:

@@ -8,19 +8,29 @@ from datetime import datetime
 from typing import Final
 
 from muster import __version__
+from muster.agent.meeting.announcement import Announcement
+from muster.agent.meeting.code import render_code
 from muster.client.snapshot import Trouble
 from muster.client.telling import Cause, cause_words, troubles_of
 from muster.client.view import Extent, cluster_line, host_lines
-from muster.console.facts import Facts, HostFacts, Link, Posted, render_moment
+from muster.console.facts import Choice, Facts, HostFacts, Link, Posted, render_moment
 from muster.console.lines import LABEL, Line, Tone, explain, fit, labelled, spell, title, wrap_text
 from muster.units import render_size
 
 KEYS: Final = "? help  n network  r recheck  c checks  h hosts  a links  l log  b USB  s shell"
-_NAMES: Final = {"install-notice": "installer", "rendezvous": "meeting", "agent": "agent", "clock": "clock"}
+GENERIC_KEYS: Final = "? help  m meeting  u QR  n network  c checks  h hosts  a links  l log  b USB"
+_NAMES: Final = {
+    "meet": "choice",
+    "install-notice": "installer",
+    "rendezvous": "meeting",
+    "agent": "agent",
+    "clock": "clock",
+}
 """What people call the programs, in the order of what matters most."""
 _BOARD_LINES: Final = 5
 _LINK_LINES: Final = 3
 _NOTE_LINES: Final = 2
+_FOUND_LINES: Final = 3
 _HOST_LINES: Final = 3
 """So many hosts are shown however much is wrong."""
 _PASSWORD: Final = "auth/kubeadmin-password"  # noqa: S105 - where it is
@@ -36,10 +46,10 @@ def render_main(facts: Facts, now: datetime, extent: Extent, message: str = "") 
         *_network(facts, width),
         *_meeting(facts, width),
         *_login(facts, now, width),
-        *list(labelled("note", facts.notes, width, Tone.HINT))[:_NOTE_LINES],
+        *list(labelled("note", [*_rivals(facts.choice), *facts.notes], width, Tone.HINT))[:_NOTE_LINES],
     ]
     foot = [Line(each, Tone.HINT) for each in wrap_text(message, width, most=2)] or [Line("")]
-    foot.append(Line(fit(KEYS, width), Tone.DIM))
+    foot.append(Line(fit(KEYS if facts.choice is None else GENERIC_KEYS, width), Tone.DIM))
     height = max(0, extent.height - len(foot))
     body = [*top, *_installation(facts, width, max(0, height - len(top)))][:height]
     return [*body, *[Line("")] * (height - len(body)), *foot]
@@ -118,8 +128,7 @@ def render_link(link: Link) -> str:
 def _meeting(facts: Facts, width: int) -> Iterator[Line]:
     meeting, sight = facts.meeting, facts.sight
     if meeting is None:
-        text = "this medium does not say where the hosts meet; a configuration has to come first"
-        yield from labelled("meets at", [text], width, Tone.HINT)
+        yield from _choosing(facts.choice, width)
         return
     where = f"{meeting.ip} ({'this host' if facts.is_rendezvous else 'another host'})"
     if sight is None:
@@ -131,15 +140,51 @@ def _meeting(facts: Facts, width: int) -> Iterator[Line]:
         yield from labelled("meets at", [f"{where}: it {verb}: {sight.words}"], width, Tone.BAD)
 
 
+def _choosing(choice: Choice | None, width: int) -> Iterator[Line]:
+    """Nobody has said yet where the hosts meet."""
+    if choice is None:
+        text = "this medium does not say where the hosts meet; a configuration has to come first"
+        yield from labelled("meets at", [text], width, Tone.HINT)
+        return
+    yield from labelled("meets at", ["not chosen yet: press m to say where the hosts meet"], width, Tone.HINT)
+    texts = [render_found(each) for each in choice.found[:_FOUND_LINES]]
+    yield from labelled("found", texts, width)
+
+
+def _rivals(choice: Choice | None) -> list[str]:
+    """Rendezvous hosts besides the one that was chosen: a mistake, or the next choice."""
+    if choice is None or choice.is_open:
+        return []
+    own = choice.standing
+    others = [each for each in choice.found if each.ip != own.ip and each.authority != own.authority]
+    return [f"another rendezvous host (m): {render_found(each)}" for each in others]
+
+
+def render_found(announcement: Announcement) -> str:
+    """A rendezvous host that somebody announces."""
+    return f"{announcement.name or 'a host'} at {announcement.ip}, authority {announcement.authority[:8]}"
+
+
 def _login(facts: Facts, now: datetime, width: int) -> Iterator[Line]:
     if facts.meeting is None:
         return
-    if facts.code is not None and facts.is_rendezvous and facts.code.until > now:
-        how = f"code {facts.code.code} (once, until {render_moment(facts.code.until)}), or {_PASSWORD}"
+    is_shown = facts.is_rendezvous or facts.choice is not None
+    others = "" if facts.choice is not None else f", or {_PASSWORD}"
+    if facts.code is not None and is_shown and facts.code.until > now:
+        how = f"code {facts.code.code} (once, until {render_moment(facts.code.until)}){others}"
+    elif facts.choice is not None:
+        how = "the code comes as soon as the service is up"
     else:
         how = f"{_PASSWORD}, or the code on the rendezvous host's console"
-    yield from labelled("service", [facts.meeting.url], width)
+    yield from labelled("service", [facts.card.url if facts.card else facts.meeting.url], width)
     yield from labelled("login", [how], width)
+    if facts.card is not None:
+        half = len(facts.card.fingerprint) // 2 + 1
+        parts = [facts.card.fingerprint[:half].rstrip(":"), facts.card.fingerprint[half:]]
+        yield from labelled("SHA-256", parts, width)
+    if facts.choice is not None and facts.choice.standing.code:
+        text = f"{render_code(facts.choice.standing.code)}: type it on each host that is to join"
+        yield from labelled("join code", [text], width, Tone.GOOD)
 
 
 def _installation(facts: Facts, width: int, room: int) -> list[Line]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from muster.console.profile import PROFILE_FIELDS, Profile, parse_profile, render_change, render_start
+from muster.console.profile import PROFILE_FIELDS, Profile, parse_profile, render_commands
 from muster.console.wish import Wish
 from muster.errors import ExternalError
 from muster.machine import Machine
@@ -56,7 +56,7 @@ class NetworkManager:
 
     async def apply(self, wish: Wish, profile: Profile) -> None:
         """Change it; an ExternalError says what NetworkManager says."""
-        for argv in (render_change(wish, profile), render_start(wish, profile)):
+        for argv in render_commands(wish, profile):
             said = await self._machine.ask(argv, deadline_s=_CHANGE_S)
             if not said.is_ok:
                 raise _trouble("NetworkManager refuses", said)

@@ -70,6 +70,8 @@ class Page(Screen[str]):
 
     CSS = "Page { background: ansi_default; color: ansi_default; }"
     BINDINGS: ClassVar[list[BindingType]] = []
+    is_live: ClassVar[bool] = False
+    """Whether it shows what is known, and changes with that."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -117,6 +119,8 @@ class Page(Screen[str]):
 
 class ReadingPage(Page):
     """Something long to read."""
+
+    is_live = True
 
     def __init__(self, name: str, render: Callable[[int], list[Line]]) -> None:
         super().__init__()

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Final
 
-from muster.console.wish import Family, Typed, Wish
+from muster.console.wish import Bond, Family, Typed, Wish
 from muster.frozen import dataclass
 from muster.links import IP
 
 _AUTO: Final = {4: "dhcp", 6: "auto"}
 _METHODS: Final = ("auto", "dhcp", "link-local")
 """What NetworkManager calls a family that looks after itself."""
+
+
+_UP: Final = ("nmcli", "--wait", "25", "connection", "up")
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,10 @@ def render_change(wish: Wish, profile: Profile) -> list[str]:
     settings = [*_settings("ipv4", wish.ipv4, wish.dns, 4), *_settings("ipv6", wish.ipv6, wish.dns, 6)]
     name = wish.interface
     if wish.vlan:
-        kind = ["type", "vlan", "con-name", name, "ifname", name, "dev", wish.device, "id", str(wish.vlan)]
+        kind = ["type", "vlan", "con-name", name, "ifname", name, "dev", wish.carrier, "id", str(wish.vlan)]
         return ["nmcli", "connection", "add", *kind, *settings]
+    if wish.bond:
+        return [*_add_bond(wish.bond), *settings]
     if not profile.uuid:
         return ["nmcli", "connection", "add", "type", "ethernet", "con-name", name, "ifname", name, *settings]
     removed = [
@@ -101,8 +106,34 @@ def render_change(wish: Wish, profile: Profile) -> list[str]:
 
 def render_start(wish: Wish, profile: Profile) -> list[str]:
     """The command that puts it to use."""
-    which = ["uuid", profile.uuid] if profile.uuid and not wish.vlan else ["id", wish.interface]
-    return ["nmcli", "--wait", "25", "connection", "up", *which]
+    is_same = profile.uuid and not wish.vlan and not wish.bond
+    return [*_UP, "uuid", profile.uuid] if is_same else [*_UP, "id", wish.interface]
+
+
+def render_commands(wish: Wish, profile: Profile) -> list[list[str]]:
+    """All commands, in order: a bond has its ports before it is put to use."""
+    bond = wish.bond
+    if bond is None:
+        return [render_change(wish, profile), render_start(wish, profile)]
+    names = [f"{bond.name}-{port}" for port in bond.ports]
+    return [
+        *([[*_add_bond(bond), "ipv4.method", "disabled", "ipv6.method", "disabled"]] if wish.vlan else []),
+        *(_add_port(bond, name, port) for name, port in zip(names, bond.ports, strict=True)),
+        render_change(wish, profile),
+        *([*_UP, "id", name] for name in names),
+        render_start(wish, profile),
+    ]
+
+
+def _add_bond(bond: Bond) -> list[str]:
+    kind = ["type", "bond", "con-name", bond.name, "ifname", bond.name]
+    return ["nmcli", "connection", "add", *kind, "bond.options", f"mode={bond.mode},miimon=100"]
+
+
+def _add_port(bond: Bond, name: str, port: str) -> list[str]:
+    """A port goes before other profiles of the card, whenever the host starts."""
+    kind = ["type", "ethernet", "con-name", name, "ifname", port, "master", bond.name, "slave-type", "bond"]
+    return ["nmcli", "connection", "add", *kind, "connection.autoconnect-priority", "100"]
 
 
 def _settings(name: str, family: Family, dns: Sequence[IP], version: int) -> list[str]:

@@ -8,9 +8,10 @@ from collections.abc import Callable, MutableMapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TextIO
 
+from muster.agent.meeting.place import MeetingPlace
 from muster.console.gathering import Gatherer, Sources
 from muster.console.looking import Course, Looker
-from muster.console.plain import show_plain
+from muster.console.plain import Hearing, show_plain
 from muster.frozen import dataclass
 from muster.links import open_changes
 from muster.machine import Machine, ThisMachine
@@ -33,6 +34,8 @@ class Terminal:
     environment: MutableMapping[str, str]
     stream: TextIO
     is_plain: bool = False
+    keys: int | None = None
+    """The descriptor that somebody types to; None when nobody does."""
 
 
 async def run_console(
@@ -57,20 +60,22 @@ async def _show(terminal: Terminal, gatherer: Gatherer, machine: Machine) -> str
             ended = None
         if ended is not None:
             return ended
-    await show_plain(gatherer, terminal.stream, _now)
+    hearing = Hearing(terminal.keys, MeetingPlace(machine.root)) if terminal.keys is not None else None
+    await show_plain(gatherer, terminal.stream, _now, hearing=hearing)
     return ""
 
 
 async def _draw(terminal: Terminal, gatherer: Gatherer, machine: Machine) -> str | None:
     """How it ended; None when this terminal is not for drawing, or it failed again and again."""
-    from muster.console.kinds import is_plain, settle_environment
+    from muster.console.kinds import SCREEN, is_plain, settle_environment
 
-    if is_plain(settle_environment(terminal.environment, terminal.tty)):
+    kind = settle_environment(terminal.environment, terminal.tty)
+    if is_plain(kind):
         return None
     from muster.console.app import ConsoleApp, Means
 
     for _ in range(_TRIES):
-        means: Means = Means(machine, gatherer)
+        means: Means = Means(machine, gatherer, has_blocks=kind == SCREEN)
         app = ConsoleApp(means)
         ended = await app.run_async(mouse=False)
         if not app.return_code:

@@ -3,16 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import fields
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_interface
 from typing import Final, Literal, TypeAlias
 
+from muster.console.fields import WrongField
 from muster.frozen import dataclass
 from muster.links import IP
 
 Method: TypeAlias = Literal["auto", "manual", "disabled"]
 _VLAN: Final = range(1, 4095)
+_LONGEST: Final = 15
+"""So long the name of an interface may be."""
+_NAME: Final = re.compile(r":| \(")
+"""Ends the name of a field in its label."""
+MODES: Final = (
+    "active-backup",
+    "802.3ad",
+    "balance-rr",
+    "balance-xor",
+    "broadcast",
+    "balance-tlb",
+    "balance-alb",
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +40,8 @@ class Typed:
     gateway6: str = ""
     dns: str = ""
     vlan: str = ""
+    bond: str = ""
+    mode: str = "active-backup"
 
 
 LABELS: Final = {
@@ -34,6 +51,8 @@ LABELS: Final = {
     "gateway6": "IPv6 gateway",
     "dns": "DNS servers",
     "vlan": "VLAN id (optional)",
+    "bond": "Bond with (optional), such as eth1",
+    "mode": "Mode of the bond",
 }
 
 
@@ -47,6 +66,15 @@ class Family:
 
 
 @dataclass(frozen=True)
+class Bond:
+    """Several interfaces as one."""
+
+    name: str
+    ports: tuple[str, ...]
+    mode: str
+
+
+@dataclass(frozen=True)
 class Wish:
     """How the network of an interface is to be."""
 
@@ -55,23 +83,28 @@ class Wish:
     ipv6: Family
     dns: tuple[IP, ...] = ()
     vlan: int | None = None
+    bond: Bond | None = None
+
+    @property
+    def carrier(self) -> str:
+        """What a VLAN is on, or has the addresses without one."""
+        return self.bond.name if self.bond else self.device
 
     @property
     def interface(self) -> str:
         """The interface that carries the addresses."""
-        return f"{self.device}.{self.vlan}" if self.vlan else self.device
+        return f"{self.carrier}.{self.vlan}" if self.vlan else self.carrier
 
 
-class WrongWish(Exception):
+class WrongWish(WrongField):
     """What is wrong with what was typed in."""
 
     def __init__(self, field: str, reason: str) -> None:
-        super().__init__(f"{LABELS[field].partition(':')[0]}: {reason}")
-        self.field = field
+        super().__init__(field, f"{_NAME.split(LABELS[field])[0]}: {reason}")
 
 
-def parse_wish(device: str, typed: Typed) -> Wish:
-    """What somebody wants; a WrongWish says what cannot be."""
+def parse_wish(device: str, typed: Typed, cards: Collection[str] = ()) -> Wish:
+    """What somebody wants of a host with these interfaces; a WrongWish says what cannot be."""
     texts = {each.name: getattr(typed, each.name).strip() for each in fields(typed)}
     wish = Wish(
         device,
@@ -79,7 +112,10 @@ def parse_wish(device: str, typed: Typed) -> Wish:
         _family(6, texts["ipv6"], texts["gateway6"]),
         tuple(_servers(texts["dns"])),
         _vlan(texts["vlan"]),
+        _bond(device, texts["bond"], texts["mode"], cards),
     )
+    if len(wish.interface) > _LONGEST:
+        raise WrongWish("vlan", f"{wish.interface} is too long for the name of an interface")
     if wish.ipv4.method == wish.ipv6.method == "disabled":
         raise WrongWish("ipv4", "one family has to be on, or nobody reaches this host")
     return wish
@@ -153,3 +189,19 @@ def _vlan(text: str) -> int | None:
     if not (text.isascii() and text.isdigit() and int(text[:6]) in _VLAN):
         raise WrongWish("vlan", f"{text} is not between {_VLAN[0]} and {_VLAN[-1]}")
     return int(text)
+
+
+def _bond(device: str, text: str, mode: str, cards: Collection[str]) -> Bond | None:
+    others = text.replace(",", " ").split()
+    if not others:
+        return None
+    for each in others:
+        if each not in cards or each.partition(".")[2]:
+            raise WrongWish("bond", f"{each} is no card of this host; there are: {', '.join(sorted(cards))}")
+    ports = tuple(dict.fromkeys((device, *others)))
+    if len(ports) < 2:
+        raise WrongWish("bond", f"{device} cannot be bonded with itself")
+    if mode.lower() not in MODES:
+        raise WrongWish("mode", f"{mode or 'nothing'} is none of {', '.join(MODES)}")
+    name = next(name for number in range(len(cards) + 1) if (name := f"bond{number}") not in cards)
+    return Bond(name, ports, mode.lower())

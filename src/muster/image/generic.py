@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from muster.config.derive import Counts
-from muster.config.resolve import resolve_hosts
+from muster.config.resolve import registries_of, resolve_hosts, trust_bundle_of
 from muster.image.coreos.architecture import find_architecture
 from muster.image.coreos.customize import Customization
 from muster.image.ignition.merge import merge_given
@@ -20,8 +20,8 @@ from muster.model.site import Site
 IGNITION_FILE: Final = "unconfigured-agent.ign"
 
 
-def generic_of(site: Site) -> Generic:
-    """What a directory says that holds for hosts of any site: credentials, release, known networks."""
+def generic_of(site: Site, release_image: str = "") -> Generic:
+    """What a directory says that holds for hosts of any site: credentials, mirrors, release, networks."""
     manifests, infra = site.manifests, site.infra_env_spec
     found = manifests.pull_secret.find_logins() if manifests and manifests.pull_secret else None
     logins = found[1] if found else None
@@ -34,24 +34,28 @@ def generic_of(site: Site) -> Generic:
         pull_secret=logins.reveal() if logins else "",
         manifests=named,
         hosts=resolve_hosts(site, Counts(0, 0, 0)),
+        registries=registries_of(site),
+        trust_bundle=trust_bundle_of(site),
+        ntp_sources=tuple(infra.additional_ntp_sources) if infra else (),
+        release_image=release_image,
     )
 
 
-def generic_ignition(site: Site, override: str) -> bytes:
+def generic_ignition(site: Site, override: str, release_image: str = "") -> bytes:
     """The Ignition config of a generic medium."""
     infra = site.infra_env_spec
     written = infra.ignition_config_override if infra else None
-    tree, _ = merge_given(tree_of(unconfigured_config(generic_of(site))), written, override)
+    tree, _ = merge_given(tree_of(unconfigured_config(generic_of(site, release_image))), written, override)
     return render_tree(tree)
 
 
-def generic_customization(site: Site, override: str) -> Customization:
+def generic_customization(site: Site, override: str, release_image: str = "") -> Customization:
     """What a live image is given to become a generic medium."""
     infra = site.infra_env_spec
     given = infra.kernel_arguments if infra else ()
     kernel = edit_arguments((str(each.operation or ""), each.argument or "") for each in given)
     return Customization(
-        ignition=generic_ignition(site, override),
+        ignition=generic_ignition(site, override, release_image),
         kargs_append=kernel.append,
         kargs_delete=kernel.delete,
         kargs_replace=kernel.replace,

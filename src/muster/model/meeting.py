@@ -10,9 +10,13 @@ from typing import Final
 from muster.frozen import dataclass
 
 SERVICE_PORT: Final = 8090
+JOIN_PORT: Final = 8091
+"""Where hosts of a generic medium ask a rendezvous host to take them."""
 ENVIRONMENT: Final = "/etc/assisted/rendezvous-host.env"
 AGENT_TOKEN: Final = "/etc/assisted/tokens/agent"  # noqa: S105 - a path
 SERVICE_AUTHORITY: Final = "/etc/assisted/tls/service-ca.crt"
+GENERIC_MARK: Final = "/etc/assisted/interactive-ui"
+"""Lies on a medium that knows no site: whoever stands before its hosts says where they meet."""
 HINTS_FROM: Final = "# from "
 """Begins the comment of root-device-hints.yaml that says in which file and line of the site they stand."""
 PLATFORM: Final = "kubernetes"
@@ -31,6 +35,18 @@ class Meeting:
     def url(self) -> str:
         """Where the service is."""
         return service_url(self.ip)
+
+
+def render_meeting(meeting: Meeting) -> str:
+    """The environment that says it; `parse_meeting` reads it again."""
+    return render_environment(
+        {
+            "NODE_ZERO_IP": str(meeting.ip),
+            "SERVICE_BASE_URL": f"{meeting.url}/",
+            "CLUSTER_ID": meeting.cluster_id,
+            "INFRA_ENV_ID": meeting.infra_env_id,
+        }
+    )
 
 
 def service_url(ip: IPv4Address | IPv6Address) -> str:

@@ -170,6 +170,36 @@ def test_a_generic_image_and_the_configuration_for_it(site: Path, tmp_path: Path
     assert found["/etc/assisted/core/password.hash"] == 0o600
 
 
+def test_a_generic_image_for_people_brings_what_is_known(tmp_path: Path, build_x86: Live) -> None:
+    generic = example("ztp-manifests", tmp_path / "generic")
+    for name in ("agent-config.yaml", "cluster-manifests/agent-cluster-install.yaml"):
+        (generic / name).unlink()
+    (generic / "cluster-manifests/cluster-deployment.yaml").unlink()
+    make(generic, build_x86, "unconfigured-image")
+    files = {file.path: file.data for file in read_medium(generic / "agent-unconfigured.x86_64.iso").files}
+    assert "/etc/assisted/interactive-ui" in files
+    assert "/etc/assisted/rendezvous-host.env" not in files
+    image_set = yaml.safe_load((generic / "cluster-manifests/cluster-image-set.yaml").read_text())
+    release = f"RELEASE_IMAGE={image_set['spec']['releaseImage']}\n"
+    assert files["/etc/assisted/agent-installer.env"].decode() == release
+    assert b"registry" in files["/etc/containers/registries.conf"]
+    bundle = files["/etc/pki/ca-trust/source/anchors/domain.crt"]
+    assert bundle.strip() == (generic / "mirror/ca-bundle.crt").read_bytes().strip()
+    assert b"192.168.90.123" in files["/etc/chrony.conf"]
+    assert any(path.endswith(".nmconnection") for path in files)
+    assert "nothing has changed" in make(generic, build_x86, "unconfigured-image")
+
+
+def test_a_generic_image_is_checked_like_any_other(tmp_path: Path, build_x86: Live) -> None:
+    generic = tmp_path / "generic"
+    (generic / "mirror").mkdir(parents=True)
+    (generic / "mirror/registries.conf").write_text("[[registry]\n")
+    done = create(generic, build_x86, "unconfigured-image")
+    assert done.status == 3
+    assert "mirror/registries.conf:1" in done.err
+    assert not list(generic.glob("*.iso"))
+
+
 def test_old_tokens_are_renewed(site: Path, build_x86: Live) -> None:
     make(site, build_x86)
     path = site / ".muster_state.json"

@@ -91,13 +91,15 @@ class Screen:
 
 
 @asynccontextmanager
-async def console(stand: Stand, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Screen]:
+async def console(
+    stand: Stand, size: tuple[int, int] = (80, 24), waits_for: str = "192.0.2.10/24"
+) -> AsyncIterator[Screen]:
     pace = Pace(files_s=0.05, links_s=0.05, service_s=0.05, away_s=0.05)
     gatherer = Gatherer(Sources(stand, stand.look, Changes(), pace))
     app = ConsoleApp(Means(stand, gatherer, lambda: NOW, lambda: stand.steady))
     async with app.run_test(size=size) as pilot:
         screen = Screen(app, pilot)
-        await screen.shows("192.0.2.10/24")
+        await screen.shows(waits_for)
         yield screen
 
 

@@ -17,10 +17,11 @@ from muster.cli.host_agent import heed_console
 from muster.cli.showing_code import showing_code
 from muster.client.snapshot import ServiceSight, Trouble
 from muster.client.target import Target
-from muster.console.facts import LOGIN_FILE, Facts, HostFacts, LoginCode
+from muster.console.facts import Facts, HostFacts
 from muster.console.looking import Course, Looker
 from muster.console.main_screen import failing_checks
 from muster.links import Changes
+from muster.model.service_card import LOGIN_FILE, LoginCode
 from muster.service.auth.codes import OneTimeCode
 from muster.support.secrets import is_secret_path
 from tests.component.service.test_personas import HOSTS, furnish, register

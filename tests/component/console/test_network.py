@@ -150,6 +150,18 @@ def test_it_was_too_late(stand: Stand) -> None:
     play(scene)
 
 
+def test_the_form_fits_on_the_smallest_screen(stand: Stand) -> None:
+    async def scene() -> None:
+        async with console(stand) as screen:
+            await fill(screen, gateway4="198.51.100.1")
+            form = screen.app.screen
+            assert [each.size.height for each in form.query(Input)] == [1] * 8
+            assert [each.region.x for each in form.query(Input)] == [40] * 8
+            assert form.query(Label).last().region.bottom <= 24
+
+    play(scene)
+
+
 def test_the_form_says_what_cannot_be_and_lets_one_leave(stand: Stand) -> None:
     async def scene() -> None:
         async with console(stand) as screen:

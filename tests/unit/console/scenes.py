@@ -10,8 +10,9 @@ from typing import Any
 
 from muster.board import Notice
 from muster.client.snapshot import ServiceSight, Why
-from muster.console.facts import Facts, HostFacts, Link, LoginCode, Posted
+from muster.console.facts import Facts, HostFacts, Link, Posted
 from muster.model.meeting import Meeting
+from muster.model.service_card import LoginCode
 from tests.unit.client.sights import NOON, cluster, host, reason, verdicts
 
 IPV6 = "fd00:1234:5678:9abc:def0:1234:5678:9abc/64"

@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
-from muster.console.profile import PROFILE_FIELDS, Profile, parse_profile, render_change, render_start
-from muster.console.wish import Family, Typed, WrongWish, parse_wish
+from muster.console.profile import (
+    PROFILE_FIELDS,
+    Profile,
+    parse_profile,
+    render_change,
+    render_commands,
+    render_start,
+)
+from muster.console.wish import Bond, Family, Typed, WrongWish, parse_wish
 
 
 def settings(argv: list[str]) -> dict[str, str]:
@@ -126,3 +133,55 @@ def test_a_profile_that_makes_no_sense(text: str) -> None:
 
 def test_a_profile_that_looks_after_itself() -> None:
     assert parse_profile("u-1", said(ipv4_method="auto", ipv6_method="auto")).typed == Typed()
+
+
+CARDS = ("eth0", "eth1", "eth2", "eth0.7")
+
+
+def test_a_bond() -> None:
+    wish = parse_wish("eth0", Typed("192.0.2.10/24", bond="eth1, eth2"), CARDS)
+    assert wish.bond == Bond("bond0", ("eth0", "eth1", "eth2"), "active-backup")
+    commands = [" ".join(each) for each in render_commands(wish, Profile("u-1"))]
+    ports = commands[:3]
+    assert ports[0].startswith(
+        "nmcli connection add type ethernet con-name bond0-eth0 ifname eth0 master bond0"
+    )
+    assert commands[3].startswith(
+        "nmcli connection add type bond con-name bond0 ifname bond0"
+        " bond.options mode=active-backup,miimon=100 ipv4.method manual ipv4.addresses 192.0.2.10/24"
+    )
+    assert commands[4:] == [
+        f"nmcli --wait 25 connection up id {name}"
+        for name in ("bond0-eth0", "bond0-eth1", "bond0-eth2", "bond0")
+    ]
+
+
+def test_a_vlan_on_a_bond() -> None:
+    wish = parse_wish("eth0", Typed(vlan="42", bond="eth1", mode="802.3AD"), (*CARDS, "bond0"))
+    commands = [" ".join(each) for each in render_commands(wish, Profile())]
+    assert commands[0].endswith(
+        "bond.options mode=802.3ad,miimon=100 ipv4.method disabled ipv6.method disabled"
+    )
+    assert "type vlan con-name bond1.42 ifname bond1.42 dev bond1 id 42 ipv4.method auto" in commands[3]
+    assert commands[-1].endswith("up id bond1.42")
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "words"),
+    [
+        ({"bond": "eth9"}, "bond", "Bond with: eth9 is no card of this host; there are: eth0, eth0.7, eth1"),
+        ({"bond": "eth0.7"}, "bond", "is no card"),
+        ({"bond": "eth0"}, "bond", "cannot be bonded with itself"),
+        ({"bond": "eth1", "mode": "fast"}, "mode", "fast is none of active-backup"),
+        ({"bond": "eth1", "mode": ""}, "mode", "nothing is none of"),
+    ],
+)
+def test_bonds_that_cannot_be(more: dict[str, str], field: str, words: str) -> None:
+    with pytest.raises(WrongWish, match=words) as caught:
+        parse_wish("eth0", Typed(**more), CARDS)
+    assert caught.value.field == field
+
+
+def test_the_name_of_an_interface_has_its_limit() -> None:
+    with pytest.raises(WrongWish, match="too long"):
+        parse_wish("enp129s0f0np0v", Typed(vlan="4000"))

@@ -6,21 +6,29 @@ from __future__ import annotations
 from muster.image.credentials import Credentials
 from muster.model.ignition import PUBLIC, Config, File
 from muster.model.plan import Plan
-from muster.model.registries import render_registries_conf
+from muster.model.registries import RegistriesConf, render_registries_conf
 
 
 def images(plan: Plan, _credentials: Credentials) -> Config:
     """The pull secret, and mirrors and authorities if the site has any."""
-    files = [
-        logins_file(plan.pull_secret.reveal()),
-        File("/etc/assisted/agent-installer.env", f"RELEASE_IMAGE={plan.release_image}\n".encode()),
-    ]
-    if plan.registries.registries:
-        text = render_registries_conf(plan.registries)
+    own = (logins_file(plan.pull_secret.reveal()), release_file(plan.release_image))
+    return Config((*own, *mirror_files(plan.registries, plan.trust_bundle)))
+
+
+def mirror_files(registries: RegistriesConf, trust_bundle: str) -> tuple[File, ...]:
+    """Where images are to be had, and who is trusted there; as far as somebody says it."""
+    files = []
+    if registries.registries:
+        text = render_registries_conf(registries)
         files.append(File("/etc/containers/registries.conf", text.encode(), PUBLIC))
-    if plan.trust_bundle:
-        files.append(trust_file(plan.trust_bundle))
-    return Config(tuple(files))
+    if trust_bundle:
+        files.append(trust_file(trust_bundle))
+    return tuple(files)
+
+
+def release_file(image: str) -> File:
+    """The release that is to be installed."""
+    return File("/etc/assisted/agent-installer.env", f"RELEASE_IMAGE={image}\n".encode())
 
 
 def logins_file(pull_secret: str) -> File:

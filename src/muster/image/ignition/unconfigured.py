@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Ignition config of a medium that knows no site: it waits for a configuration medium, or a person."""
+"""The Ignition config of a medium that knows no site: a person says where to go, or a second medium does."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import Final
 from muster import __version__
 from muster.frozen import dataclass
 from muster.image.ignition.access import core_user
-from muster.image.ignition.images import logins_file
-from muster.image.ignition.network import UNIT, UNIT_NAME, network_files
+from muster.image.ignition.clock import clock_files
+from muster.image.ignition.images import logins_file, mirror_files, release_file
+from muster.image.ignition.names import names_config
+from muster.image.ignition.network import network_config
 from muster.image.ignition.scripts import load_script
-from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit
+from muster.model.ignition import PROGRAM, PUBLIC, Config, File, Unit, join
+from muster.model.meeting import GENERIC_MARK
 from muster.model.plan import HostPlan
+from muster.model.registries import RegistriesConf
 
 CONFIG_LABEL: Final = "agent_configimage"
 _RULE: Final = (
@@ -34,8 +38,9 @@ Restart=on-failure
 RestartSec=10
 """
 _SCREEN: Final = (
-    f"Muster {__version__}: this host waits for a configuration.\n"
-    f"Attach the configuration medium of its site (label {CONFIG_LABEL}).\n"
+    f"Muster {__version__}: this host does not know its site yet.\n"
+    "Choose on its console where the hosts meet, or attach the configuration medium of its site\n"
+    f"(label {CONFIG_LABEL}).\n"
 )
 
 
@@ -48,26 +53,49 @@ class Generic:
     manifests: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Manifests that say which release it is for, by file name."""
     hosts: tuple[HostPlan, ...] = ()
-    """Machines whose static network is known already."""
+    """Machines whose names or static networks are known already."""
+    registries: RegistriesConf = RegistriesConf()
+    trust_bundle: str = ""
+    ntp_sources: tuple[str, ...] = ()
+    release_image: str = ""
+    """What is to be installed, if that is known."""
 
 
 def unconfigured_config(generic: Generic) -> Config:
     """What every host boots with before it knows its site."""
-    network = network_files(generic.hosts)
-    programs = {"load-config": "muster-load-config", "hostname": "muster-hostname"}
-    if not network:
+    return join(
+        (
+            _waiting(generic),
+            network_config(generic.hosts),
+            names_config(generic.hosts),
+            _images(generic),
+            Config(clock_files(generic.ntp_sources)),
+            Config(users=(core_user(generic.ssh_key),) if generic.ssh_key.strip() else ()),
+        )
+    )
+
+
+def _waiting(generic: Generic) -> Config:
+    """What has a host wait, for a person at its console or for a configuration medium."""
+    programs = {"load-config": "muster-load-config"}
+    if not any(host.hostname for host in generic.hosts):
+        programs["hostname"] = "muster-hostname"
+    if not any(host.keyfiles for host in generic.hosts):
         programs["network"] = "muster-network"
     files = [
-        *network,
+        File(GENERIC_MARK, b"Whoever stands before this host says where the hosts meet.\n", PUBLIC),
         File("/etc/udev/rules.d/80-agent-config-image.rules", _RULE.encode(), PUBLIC),
         File("/etc/issue.d/10-muster.issue", _SCREEN.encode(), PUBLIC),
         *(File(f"/usr/local/bin/{name}", load_script(script), PROGRAM) for script, name in programs.items()),
-        *(File(f"/etc/assisted/manifests/{name}", text.encode()) for name, text in generic.manifests),
     ]
+    return Config(tuple(files), (Unit("muster-config-image@.service", _UNIT, enabled=False),))
+
+
+def _images(generic: Generic) -> Config:
+    """What is to be installed, and where it is to be had."""
+    files = [File(f"/etc/assisted/manifests/{name}", text.encode()) for name, text in generic.manifests]
     if generic.pull_secret:
         files.append(logins_file(generic.pull_secret))
-    users = (core_user(generic.ssh_key),) if generic.ssh_key.strip() else ()
-    units = [Unit("muster-config-image@.service", _UNIT, enabled=False)]
-    if network:
-        units.append(Unit(UNIT_NAME, UNIT))
-    return Config(tuple(files), tuple(units), users)
+    if generic.release_image:
+        files.append(release_file(generic.release_image))
+    return Config((*files, *mirror_files(generic.registries, generic.trust_bundle)))
