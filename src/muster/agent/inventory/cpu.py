@@ -14,7 +14,7 @@ from muster.agent.inventory.reading import parse_json, read_text
 from muster.machine import Machine
 from muster.model.wire.inventory import Cpu, Inventory
 
-_DEADLINE_S: Final = 5.0
+_DEADLINE_S: Final = 15.0
 _FREQUENCIES: Final = ("CPU MHz", "CPU max MHz", "CPU static MHz")
 _NUMBER: Final = re.compile(r"\d{1,6}(?:\.\d{1,9})?", re.ASCII)
 

@@ -15,7 +15,7 @@ from muster.agent.inventory.reading import list_names, read_text
 from muster.machine import Machine
 from muster.model.wire.inventory import Gpu, Inventory
 
-_DEADLINE_S: Final = 5.0
+_DEADLINE_S: Final = 15.0
 _CLASSES: Final = ("0x0300", "0x0302", "0x0380", "0x1200")
 """Of displays: VGA, 3D, other; and accelerators."""
 _NUMBERED: Final = re.compile(r"(.*?)(?: \[[0-9a-f]{4}\])?", re.DOTALL)

@@ -13,7 +13,7 @@ from muster.agent.inventory.reading import Count, parse_items, parse_json
 from muster.machine import Machine
 
 T = TypeVar("T")
-_DEADLINE_S: Final = 5.0
+_DEADLINE_S: Final = 15.0
 
 
 class Address(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from muster.agent.inventory.extras import Extras, Neighbour
 from muster.agent.inventory.found import Found
 from muster.machine import Machine
 
-_DEADLINE_S: Final = 5.0
+_DEADLINE_S: Final = 15.0
 _FIELDS: Final = "DEVICE,CHASSIS-ID,PORT-ID,PORT-DESCRIPTION,SYSTEM-NAME,IEEE-802-1-PVID"
 _COUNT: Final = _FIELDS.count(",") + 1
 _WORD: Final = re.compile(r"((?:[^:\\]|\\.)*):")

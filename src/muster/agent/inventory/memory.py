@@ -11,7 +11,7 @@ from muster.agent.inventory.reading import read_text
 from muster.machine import Machine
 from muster.model.wire.inventory import Inventory, Memory
 
-_DEADLINE_S: Final = 10.0
+_DEADLINE_S: Final = 15.0
 _SIZE: Final = re.compile(r"^\s*Size:\s*(\d{1,9})\s*(bytes|[kKMGTP]i?B)\s*$", re.MULTILINE | re.ASCII)
 _POWERS: Final = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _TOTAL: Final = re.compile(r"^MemTotal:\s*(\d{1,15})\s*kB", re.MULTILINE | re.ASCII)

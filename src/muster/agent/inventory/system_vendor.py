@@ -11,7 +11,7 @@ from muster.agent.inventory.reading import read_text
 from muster.machine import Machine
 from muster.model.wire.inventory import Inventory, SystemVendor
 
-_DEADLINE_S: Final = 5.0
+_DEADLINE_S: Final = 15.0
 _OVIRT: Final = frozenset({"oVirt", "RHV"})
 _ORACLE: Final = "OracleCloud.com"
 
