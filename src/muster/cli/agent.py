@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`muster agent create ... | wait-for ... | gather`: what an installation is made from, and its end."""
+"""`muster agent create ... | wait-for ... | gather | timeline`: media, and how an installation goes."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ _WAITS: Final = {
 
 
 _DIAGNOSE: Final = {
+    "timeline": ("timeline:timeline", "Show how long each host took for each phase."),
     "gather": ("gather:gather_", "Gather what tells how it went in one archive, without secrets."),
 }
 

@@ -18,6 +18,7 @@ from muster.cli.lab_options import Call as LabCall
 from muster.cli.lab_options import lab_options
 from muster.cli.lab_up import Call, make, start_options
 from muster.cli.pace import Pace
+from muster.client.phases import Course, render_spent, spent_by
 from muster.errors import ExitStatus, UserError
 from muster.frozen import dataclass
 from muster.lab.capacity import expected_s
@@ -27,6 +28,7 @@ from muster.lab.plan import LabPlan
 from muster.lab.power import changing
 from muster.lab.reach import Login
 from muster.lab.recording import follow, load_events
+from muster.lab.spending import ask_course, seen_in
 from muster.lab.store import Lab, labs_folder
 from muster.lab.story import Story, render_timeline
 from muster.lab.upkeep import take_down
@@ -93,7 +95,8 @@ def run_(call: Call, until: str, deadline: str, keep: bool, keeping: Keeping) ->
     """Boot the site in SITE, wait until CONDITION is so, print a timeline, and end the lab.
 
     healthy: every machine reports that it runs, with no failed unit. serial: a line of its console matches.
-    reports: it reported so many different boots. off: all have ended. The exit status is 0 when the
+    reports: it reported so many different boots. off: all have ended. Where machines installed themselves,
+    the timeline ends with how long each took for each phase. The exit status is 0 when the
     condition came true in time, else 1; then one folder keeps serial logs, reports, screens and, with --key,
     journals. A kernel panic, or all machines being off, ends the wait early.
     """
@@ -104,12 +107,12 @@ def run_(call: Call, until: str, deadline: str, keep: bool, keeping: Keeping) ->
         with Pace("waiting for the machines", expected) as pace:
             pace.go(0, expected - 1)  # What takes longer is not done before it is done.
             story, unmet, reason = wait(lab, until, span_s)
-        place = None
+        place, course = None, ask_course(lab, story)
         if unmet:
             place = keeping.place or default_place(labs_folder(), lab.name)
             keep_evidence(lab.folder, place, keeping.login)
-            (place / "timeline.txt").write_text(render_timeline(story) + "\n", "utf-8")
-        _tell(call.as_json, story, unmet, reason, place)
+            (place / "timeline.txt").write_text(_timeline(story, course) + "\n", "utf-8")
+        _tell(call.as_json, Told(story, course, tuple(unmet), reason), place)
         return ExitStatus.FAILED if unmet else ExitStatus.OK
     finally:
         if not keep:
@@ -130,7 +133,7 @@ def wait_(call: LabCall, until: str, deadline: str) -> ExitStatus:
     with changing(call.lab):
         pass  # It starts the recorder when that is gone.
     story, unmet, reason = wait(call.lab, until, span_s)
-    _tell(call.as_json, story, unmet, reason, None)
+    _tell(call.as_json, Told(story, ask_course(call.lab, story), tuple(unmet), reason), None)
     return ExitStatus.FAILED if unmet else ExitStatus.OK
 
 
@@ -172,7 +175,26 @@ def _start_again(lab: Lab) -> None:
         log.say("the recorder ended; it was started again")
 
 
-def _tell(as_json: bool, story: Story, unmet: list[str], reason: str, place: Path | None) -> None:
+@dataclass(frozen=True)
+class Told:
+    """What there is to tell at the end."""
+
+    story: Story
+    course: Course | None
+    """What the service of the site says, if it installed one."""
+    unmet: tuple[str, ...]
+    reason: str
+
+
+def _timeline(story: Story, course: Course | None) -> str:
+    parts = [render_timeline(story)]
+    if course is not None:
+        parts.append(render_spent(course, seen_in(story)))
+    return "\n".join(parts)
+
+
+def _tell(as_json: bool, told: Told, place: Path | None) -> None:
+    story, unmet, reason = told.story, list(told.unmet), told.reason
     if as_json:
         body: dict[str, Any] = {
             "met": not unmet,
@@ -182,12 +204,13 @@ def _tell(as_json: bool, story: Story, unmet: list[str], reason: str, place: Pat
             "timeline": [
                 {"at": each.at, "machine": each.machine, "what": each.what} for each in story.moments
             ],
+            "seconds": spent_by(told.course, seen_in(story)) if told.course else None,
             "reports": {name: each.report for name, each in story.machines.items()},
             "boots": {name: len(each.boots) for name, each in story.machines.items()},
         }
         click.echo(json.dumps(body, indent=2, ensure_ascii=False))
         return
-    click.echo(render_timeline(story))
+    click.echo(_timeline(story, told.course))
     for name, machine in story.machines.items():
         click.echo(f"{name}: {machine.health}")
     if unmet:

@@ -18,10 +18,12 @@ from muster.cli.options import Run
 from muster.cli.teller import Teller, open_teller, print_json
 from muster.client.kubeconfig import load_access
 from muster.client.kubernetes import open_kubernetes
+from muster.client.phases import render_spent
 from muster.client.presence import Aim, Goal
 from muster.client.snapshot import Snapshot
 from muster.client.story import End, Outcome, Story
 from muster.client.target import Caller, Target
+from muster.client.telling import make_line
 from muster.client.watching import open_watcher, watch
 from muster.config.state import STATE_FILE, load_state
 from muster.errors import ExitStatus, Interrupted, MusterError, UserError
@@ -202,8 +204,15 @@ async def follow(sought: Sought, teller: Teller) -> End:
         open_kubernetes(sought.access, sought.known) as kubernetes,
     ):
         await watch(watcher, kubernetes, tell)
+        if is_installed(sought.aim, end) and (course := await watcher.course()) is not None:
+            teller.tell(make_line("timeline", render_spent(course)))
     assert end is not None
     return end
+
+
+def is_installed(aim: Aim, end: End | None) -> bool:
+    """Whether all of it is over, and well."""
+    return aim.goal is Goal.INSTALL and end is not None and end.outcome is Outcome.COMPLETE
 
 
 def _tell_end(call: Call, secrets: SiteSecrets, end: End) -> None:

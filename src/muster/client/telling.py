@@ -14,7 +14,9 @@ from muster.model.wire.host import Host
 from muster.redact import printable
 from muster.units import render_clock
 
-Kind: TypeAlias = Literal["service", "cluster", "host", "trouble", "mended", "kubernetes", "node", "waiting"]
+Kind: TypeAlias = Literal[
+    "service", "cluster", "host", "trouble", "mended", "kubernetes", "node", "waiting", "timeline"
+]
 _SETTLE_S: Final = 10.0
 """While hosts come up, much fails for a moment because the others are not there yet."""
 _NAMED: Final = 5

@@ -19,6 +19,7 @@ import msgspec
 
 from muster.client.calls import Calls, Refused, Unreachable
 from muster.client.kubernetes import Kubernetes
+from muster.client.phases import Course, course_of
 from muster.client.snapshot import KubernetesSight, ServiceSight, Snapshot, Trouble, Why
 from muster.client.target import Target
 from muster.client.timekeeping import parse_date
@@ -26,6 +27,7 @@ from muster.client.words import find_trouble, words_of
 from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.model.wire.cluster import Cluster
+from muster.model.wire.files import Event
 
 _PATIENCE_S: Final = 15.0
 _SILENCE_S: Final = 40.0
@@ -85,6 +87,14 @@ class Watcher:
         except msgspec.DecodeError as error:
             return ServiceSight(Trouble.STRANGE, f"the answer cannot be read: {error}")
         return ServiceSight(at=parse_date(date), here=here, cluster=cluster, why=why)
+
+    async def course(self) -> Course | None:
+        """When what was reached, by the log of the service; None when it cannot be asked any more."""
+        path = f"/events?cluster_id={self._id or self._wanted}&limit=-1"
+        try:
+            return course_of(await self._calls.read("GET", path, tuple[Event, ...], patience_s=_PATIENCE_S))
+        except (Refused, Unreachable):
+            return None
 
     async def listen(self, retry_s: float) -> None:
         """Follow the stream of the service, again and again: it says when to look."""

@@ -43,6 +43,10 @@ class MachineStory:
     last_words: str = ""
     """What it said when it gave up; empty when it did not."""
     lines: int = 0
+    roots: dict[str, float] = field(default_factory=dict)
+    """When it had booted what it reported as its root file system, the first time: live, disk."""
+    powered: float | None = None
+    """When it was switched on for the first time."""
 
     @property
     def is_healthy(self) -> bool:
@@ -116,6 +120,7 @@ class Story:
         self._forget(name)
         if machine.is_on:
             machine.on_since, machine.last_words = at, ""
+            machine.powered = at if machine.powered is None else machine.powered
         self._mark(at, name, f"power {state}", again=True)
 
     def _line(self, name: str, machine: MachineStory, at: float, text: str) -> None:
@@ -143,9 +148,9 @@ class Story:
         if isinstance(uptime, int | float) and {"kernel", "initrd"} <= timings.keys():
             begun = at - uptime
             self._mark(begun + timings["kernel"], name, "initrd")
-            self._mark(
-                begun + timings["kernel"] + timings["initrd"], name, f"root ({report.get('root', '?')})"
-            )
+            root, rooted = str(report.get("root", "?")), begun + timings["kernel"] + timings["initrd"]
+            machine.roots.setdefault(root, rooted)
+            self._mark(rooted, name, f"root ({root})")
         self._mark(at, name, f"report: {machine.health}")
 
     def _mark(self, at: float, name: str, what: str, *, again: bool = False) -> None:

@@ -43,6 +43,10 @@ def test_from_the_first_host_to_the_installed_cluster(tmp_path: Path) -> None:
         assert (end.outcome, end.status) == (Outcome.COMPLETE, ExitStatus.OK)
         assert end.message == "alpha.example.com is installed"
         assert of_kind(listener.lines, "cluster")[-1].startswith("cluster: installed")
+        (table,) = of_kind(listener.lines, "timeline")
+        rows = [line[:22].strip() for line in table.splitlines()]
+        assert rows[0] == "where the time went"
+        assert {"meeting", "checks", "writing the disk", "set-up", "all of it"} <= set(rows)
         hosts = of_kind(listener.lines, "host")
         assert len({text.partition(":")[0] for text in hosts}) == 3
         assert sum(text.endswith(": installed") for text in hosts) == 3

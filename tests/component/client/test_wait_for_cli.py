@@ -83,6 +83,14 @@ def test_the_api_is_ready(site: Path) -> None:
 
 
 @pytest.mark.usefixtures("root")
+def test_a_service_that_is_gone_has_no_timeline(site: Path) -> None:
+    done = finish(apart.start(site, "agent", "timeline", "--dir", str(site)))
+    assert done.status == 1
+    assert "the service at https://192.168.10.11:8090 does not tell what happened" in done.err
+    assert "ten minutes after" in done.err
+
+
+@pytest.mark.usefixtures("root")
 def test_programs_read_a_line_for_each_change(site: Path) -> None:
     verb = (
         "agent",
