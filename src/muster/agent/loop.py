@@ -32,6 +32,8 @@ WAIT_S: Final = 60
 _LEAST_S: Final = 0.2
 _REFUSED_S: Final = 15.0
 """Before somebody who was turned away asks again: somebody may have mended it."""
+_GREETING_S: Final = 3.0
+"""The service starts on one of the hosts while all others wait for it: nothing goes on before they meet."""
 _ANSWER_S: Final = 120.0
 """For so long an answer is worth telling."""
 _NEW: Final = "discovering"
@@ -74,6 +76,7 @@ class Agent:
     def __init__(self, calls: HostCalls, duties: Duties, means: Means) -> None:
         self._calls, self._duties, self._means = calls, duties, means
         self._patience = Patience(means.chance)
+        self._greeting = Patience(means.chance, _GREETING_S)
         self._persistence = Persistence(means.chance, means.steady, means.sleep, _ANSWER_S)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._tries = 0
@@ -107,7 +110,7 @@ class Agent:
             registered = await self._calls.register(__version__)
         except Unreachable as error:
             await self._show_absence(error)
-            await self._means.sleep(self._patience.next_s())
+            await self._means.sleep(self._greeting.next_s())
             return False
         except Refused as error:
             fix = "see what the service says of this host; the agent asks again by itself"
@@ -116,6 +119,7 @@ class Agent:
             return False
         self._means.keeper.save(registered.token)
         self._patience.reset()
+        self._greeting.reset()
         self._tries = 0
         await self._settle(registered)
         return True

@@ -32,7 +32,7 @@ STATE: Final = Path("/var/lib/muster/install")
 _TELL_S: Final = 60.0
 _FETCH_S: Final = 600.0
 _LOOK_S: Final = 3.0
-_FAREWELL_S: Final = 3.0
+_FAREWELL_S: Final = 1.5
 """So long those who follow the installation get to see that the service leaves, and why."""
 
 

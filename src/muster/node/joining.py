@@ -20,7 +20,9 @@ from muster.node.setting_up import load_progress
 FILE: Final = "etc/muster/join.json"
 AUTHORITY: Final = "etc/muster/service-ca.crt"
 KUBECONFIG: Final = "etc/kubernetes/kubelet.conf"
-_LOOK_S: Final = 3.0
+_LOOK_S: Final = 2.0
+_READ_S: Final = 1.0
+"""How far the cluster is with being set up is a file of this host."""
 Look: TypeAlias = Callable[[], Awaitable[KubernetesSight]]
 """What the API says of this node."""
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
@@ -105,7 +107,7 @@ async def _follow_setup(root: Path, ear: Ear, sleep: Sleep) -> None:
             stage = now
         if progress.done:
             return
-        await sleep(_LOOK_S)
+        await sleep(_READ_S)
 
 
 def finalizing_stage(progress: SetupProgress) -> FinalizingStage | None:

@@ -13,6 +13,8 @@ from muster.node.readiness import RESOURCES, Judgement, judge
 from muster.run import Said
 
 _DEADLINE_S: Final = 120.0
+_NODE_S: Final = 15
+"""So long one program waits for a node: starting another takes longer than what it asks."""
 _FINAL: Final = ("error parsing", "error converting YAML", "Invalid value", "unknown field")
 """What no waiting mends."""
 _MARK_SPACE: Final = "kube-system"
@@ -54,6 +56,10 @@ class Kubectl:
         return (
             frozenset(line.removeprefix("node/") for line in said.out.split()) if said.is_ok else frozenset()
         )
+
+    async def await_node(self, name: str) -> bool:
+        """Wait for a node, for a while; whether it is there."""
+        return (await self.ask("wait", "--for=create", f"node/{name}", f"--timeout={_NODE_S}s")).is_ok
 
     async def label(self, node: str, label: str) -> Refusal | None:
         said = await self.ask("label", "--overwrite", "node", node, f"{label}=")

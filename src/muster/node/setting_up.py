@@ -156,7 +156,8 @@ class SettingUp:
             if not missing:
                 return
             self._tell(PLATFORM, "progressing", f"hosts that have not joined yet: {', '.join(missing)}")
-            await self._desk.sleep(_AGAIN_S)
+            if not await self._desk.kubectl.await_node(missing[0]):
+                await self._desk.sleep(_AGAIN_S)
 
     async def _add(self, add_on: Part) -> None:
         """Apply it, and wait until it is ready."""

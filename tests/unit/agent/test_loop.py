@@ -177,6 +177,14 @@ def test_who_is_turned_away_says_so_and_asks_again(tmp_path: Path) -> None:
     assert naps[1] < 1
 
 
+def test_a_service_that_starts_is_found_soon_however_long_that_takes(tmp_path: Path) -> None:
+    away = [Unreachable("https://x", "connection refused") for _ in range(20)]
+    naps = play(Service(*away, "own", told(), *away), tmp_path)
+    assert naps[0] < 1
+    assert max(naps[:20]) == 3
+    assert max(naps[21:]) == 10  # One that was there and is away for long is not asked so often.
+
+
 def test_what_it_waits_for_is_on_the_board(tmp_path: Path) -> None:
     play(Service(Unreachable("https://192.0.2.10:8090", "connection refused")), tmp_path)
     notice = read_notice(tmp_path / "agent.json")

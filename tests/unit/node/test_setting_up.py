@@ -35,6 +35,8 @@ class Cluster:
     def __init__(self, root: Path) -> None:
         self.root, self.now = root, 0.0
         self.asked: list[str] = []
+        self.waits: list[str] = []
+        self.can_wait = True
         self.ready_at, self.joined_at = 20.0, 10.0
         self.refuse: Callable[[str], str] = lambda name: ""
         self.mark = Said(0, "", "")
@@ -48,6 +50,11 @@ class Cluster:
             return self._apply("mark" if feed else words[-1].rpartition("/")[2])
         if words[0] == "label":
             self.asked.append(" ".join(words))
+        if words[0] == "wait":
+            self.waits.append(words[2])
+            if not self.can_wait:
+                return Said(1, "", "connection refused")
+            self.now = max(self.now, self.joined_at)
         nodes = "node/a\nnode/b\n" if self.now >= self.joined_at else "node/a\n"
         answers = {
             "nodes": Said(0, nodes, ""),
@@ -99,6 +106,18 @@ def test_all_is_done_in_order_and_waited_for(tmp_path: Path) -> None:
         "traefik: 1 of 2 pods ready",
         "traefik: it is ready",
     ]
+
+
+def test_a_node_is_waited_for_and_asked_for_again_where_that_fails(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path / "waits")
+    cluster.joined_at = cluster.ready_at = 7.0
+    set_up(cluster)
+    assert (cluster.waits, cluster.now) == (["node/b"], 7.0)
+    cluster = Cluster(tmp_path / "asks")
+    cluster.joined_at = cluster.ready_at = 7.0
+    cluster.can_wait = False
+    set_up(cluster)
+    assert (cluster.waits, cluster.now) == (["node/b", "node/b"], 10.0)
 
 
 def test_a_manifest_whose_kind_comes_with_an_add_on_is_applied_after_it(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from muster.release.oci.reference import parse_reference
 from muster.release.text import parse_release
 
 _LARGEST: Final = 64 << 20
-_AGAIN_S: Final = 10.0
+_FIRST_S: Final = 1.0
+_LONGEST_S: Final = 10.0
 _logger: Final = logging.getLogger(__name__)
 
 
@@ -49,6 +50,7 @@ class SiteRelease:
 
     async def fetch(self, on_found: OnFound = _tell_nobody) -> None:
         """Fetch it, however often that takes; who is to be told of it is, before anybody can use it."""
+        pause_s = _FIRST_S
         while self._found is None:
             try:
                 release = await self._read()
@@ -58,7 +60,8 @@ class SiteRelease:
                 if error.message != self._trouble:
                     _logger.warning("the release cannot be fetched: %s; %s", error.message, error.hint)
                 self._trouble = error.message
-                await asyncio.sleep(_AGAIN_S)
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_S)
 
     async def _read(self) -> Release:
         plan = self._plan

@@ -15,5 +15,5 @@ until answer=$(ask "$1"); do
         reason=$(printf '%s\n' "$answer" | grep -E '^(nobody|curl:|\[-\])|"message":' | tr -s ' \n' ' ' | cut -c 1-300)
         echo "waiting for the API at $1: $reason"
     fi
-    sleep 2
+    sleep 1
 done
