@@ -52,9 +52,11 @@ from muster.service.edge.given import Given, doubts, read_identity
 from muster.service.edge.headers import SecureHeaders
 from muster.service.edge.limits import Limits
 from muster.service.edge.limits import Settings as LimitSettings
+from muster.service.edge.page import BUILT, Page
 from muster.service.edge.paths import CleanPaths
 from muster.service.edge.protocol import server_settings
 from muster.service.edge.redirect import make_redirect
+from muster.service.edge.split import Split
 from muster.service.edge.tls import (
     Identity,
     Moment,
@@ -76,7 +78,6 @@ from muster.service.store.claim import Claim
 from muster.service.store.open import claim_store, open_store
 from muster.service.store.port import Store
 
-_MEDIA: Final = ("/byid/", "/bytoken/", "/byapikey/", "/images/", "/boot-artifacts/")
 _PATIENCE_S: Final = 60.0
 _POOL_BYTES: Final = 1024
 _DRAIN_S: Final = 10.0
@@ -110,6 +111,8 @@ class Settings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     site: SiteTerms = field(default_factory=SiteTerms)
     """What the one site says that it runs for, if there is one."""
+    page: Path = BUILT
+    """The built files of the page for browsers."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,7 @@ class Running:
         self.service = Service(self.engine, self.store, self._committer, around)
         self._desk = Desk(media, composer, signer)
         self._embedded = Embedded(self._desk, _PATIENCE_S)
+        self.page = Page(settings.page)
         self.app = self._make_app()
 
     def _identify(self) -> Identity:
@@ -206,7 +210,7 @@ class Running:
         guard = Guard(self.tokens, self._ended, HostTies(self.engine))
         desk = LoginDesk(self.login, self._ended, lambda: self._clock().timestamp())
         api = Api(self.service, ROUTES, guard, desk)
-        inner = CleanPaths(_Split(api, self._embedded), PREFIX)
+        inner = CleanPaths(Split(api, self._embedded, self.page), PREFIX)
         limited = Limits(inner, self.settings.limits, asyncio_clock)
         return SecureHeaders(limited, _request_names(os.urandom), PREFIX)
 
@@ -250,17 +254,6 @@ class Running:
         while True:
             claim.touch(self._clock())
             await asyncio.sleep(_SIGN_S)
-
-
-class _Split:
-    """Media here, everything else there."""
-
-    def __init__(self, api: Api, media: Embedded) -> None:
-        self._api, self._media = api, media
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        app: Any = self._media if scope.get("path", "").startswith(_MEDIA) else self._api
-        await app(scope, receive, send)
 
 
 def _serve_media(desk: Desk, listening: socket.socket) -> AbstractAsyncContextManager[None]:

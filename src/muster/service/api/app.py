@@ -53,6 +53,10 @@ class Api:
         self._router = Router(known)
         self._checks = {each.operation_id: make_check(SHAPES[each.operation_id]) for each in known}
 
+    def has(self, path: str) -> bool:
+        """Whether a path is one of the interface."""
+        return bool(self._router.find(path)[0])
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
