@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from muster.errors import MusterError, UserError, cannot
 from muster.frozen import dataclass
 from muster.image.base_image import BaseImage
+from muster.release.model import Release
 from muster.service.adapters import (
     Addresses,
     EngineMedia,
@@ -66,6 +67,7 @@ from muster.service.edge.tls import (
     make_identity,
 )
 from muster.service.engine import Engine
+from muster.service.house import House
 from muster.service.media.asgi import Embedded
 from muster.service.media.bases import KnownImages
 from muster.service.media.compose import Composer
@@ -111,6 +113,7 @@ class Settings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     site: SiteTerms = field(default_factory=SiteTerms)
     """What the one site says that it runs for, if there is one."""
+    house: House = field(default_factory=House)
     page: Path = BUILT
     """The built files of the page for browsers."""
 
@@ -173,6 +176,9 @@ class Running:
             offers=settings.offers,
             time_passed=partial(time_passed, disabled=settings.disabled),
             url=url,
+            house=settings.house,
+            find_release=_told(find_release),
+            fingerprint=lambda: self.identity.fingerprint,
         )
         self._committer = Committer(self.store)
         self.service = Service(self.engine, self.store, self._committer, around)
@@ -262,6 +268,18 @@ def _serve_media(desk: Desk, listening: socket.socket) -> AbstractAsyncContextMa
     from muster.serving.server import Place
 
     return serve_media(desk, Place(listening, _PATIENCE_S))
+
+
+def _told(find: FindRelease) -> Callable[[str, str], Release | str]:
+    """The same, with the reason as an answer when there is none."""
+
+    def look(version: str, architecture: str) -> Release | str:
+        try:
+            return find(version, architecture)
+        except MusterError as error:
+            return error.message
+
+    return look
 
 
 def _pooled(chance: Callable[[int], bytes]) -> Callable[[int], bytes]:
