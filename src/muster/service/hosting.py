@@ -213,7 +213,7 @@ class Running:
 
     def _make_app(self) -> Any:
         load_operations()
-        guard = Guard(self.tokens, self._ended, HostTies(self.engine))
+        guard = Guard(self.tokens, self._ended, HostTies(self.engine, self.settings.house.meeting))
         desk = LoginDesk(self.login, self._ended, lambda: self._clock().timestamp())
         api = Api(self.service, ROUTES, guard, desk)
         inner = CleanPaths(Split(api, self._embedded, self.page), PREFIX)
