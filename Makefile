@@ -55,6 +55,10 @@ docs: setup-dev ## Write anew what is generated: docs/reference, machine-os/requ
 web: setup-dev ## Build the page for browsers, check its types, and run its tests
 	@bin/web --check
 
+.PHONY: web-types
+web-types: setup-dev ## Write anew what the page for browsers knows of the interface
+	@bin/web --types
+
 .PHONY: fuzz
 fuzz: setup-dev ## Mutate valid sites 100,000 times; none may end in a traceback
 	$(PYTHON) tests/fuzz.py 100000
