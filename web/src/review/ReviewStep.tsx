@@ -28,7 +28,7 @@ export function ReviewStep({ cluster, steps }: { cluster: Cluster; steps: Wizard
           {t("review.print")}
         </Button>
       </div>
-      <Alert isInline variant="warning" title={t("review.erase")} />
+      <Alert component="h3" isInline variant="warning" title={t("review.erase")} />
       <Part title={t("review.cluster")} step="cluster-details" cluster={cluster}>
         <Facts facts={clusterFacts(cluster)} />
       </Part>

@@ -10,7 +10,7 @@ export function LinkBanner() {
   const { state, heardAt, tries } = useStore(link, (value) => value);
   if (state !== "lost" || tries < 2) return null;
   return (
-    <Alert
+    <Alert component="h2"
       variant="warning"
       isInline
       className="app-banner"
