@@ -78,7 +78,7 @@ function OneBlock({ block }: { block: Block }) {
   const messages = new Set(hosts.map((each) => each.message ?? block.message));
   return (
     <>
-      <strong>{sentence(messages.size === 1 ? [...messages][0]! : (block.title ?? block.message))}</strong>
+      <strong>{sentence(messages.size > 1 ? block.title : ([...messages][0] ?? block.message))}</strong>
       {hosts.length > 0 && messages.size === 1 && <span> {t("blocks.hosts", { names: hosts.map((each) => each.name).join(", ") })}</span>}
       {messages.size > 1 && (
         <List>
