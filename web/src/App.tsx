@@ -62,9 +62,17 @@ function useFirstLook(): void {
   const [tries, setTries] = useState(0);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    session.look().catch(() => {
+    session.look().then(logInByAddress).catch(() => {
       timer = setTimeout(() => setTries(tries + 1), 2000);
     });
     return () => clearTimeout(timer);
   }, [tries]);
+}
+
+/** The console's QR code leads here with the code behind a hash, which no server and no log ever sees. */
+async function logInByAddress(isIn: boolean): Promise<void> {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (!code) return;
+  history.replaceState(null, "", location.pathname);
+  if (!isIn) await session.logIn({ code }).catch(() => undefined);
 }

@@ -3,28 +3,26 @@
 import { useEffect, useState } from "react";
 import { Checkbox, Content, EmptyState, EmptyStateBody, Gallery } from "@patternfly/react-core";
 import { getAddOns, updateCluster } from "../api/calls";
-import { ApiError } from "../api/errors";
 import type { AddOns, Cluster } from "../api/types";
-import { t } from "../i18n";
+import { sentence, t } from "../i18n";
 import { Failure } from "../shell/Failure";
 import { noteCluster } from "../store/clusters";
 import { AddOnCard } from "./AddOnCard";
-
-const NONE: AddOns = { add_ons: [], bundles: [] };
 
 export function OperatorsStep({ cluster }: { cluster: Cluster }) {
   const { found, error, reload } = useAddOns(cluster.id);
   const [failed, setFailed] = useState<unknown>();
   if (error) return <Failure error={error} title={t("addons.failed")} />;
   if (!found) return <p role="status">{t("addons.loading")}</p>;
-  if (!found.add_ons.length) {
+  const { add_ons: all = [], bundles = [], trouble } = found;
+  if (!all.length) {
     return (
-      <EmptyState titleText={t("addons.none")} headingLevel="h3">
-        <EmptyStateBody>{t("addons.none.text")}</EmptyStateBody>
+      <EmptyState titleText={t(trouble ? "addons.failed" : "addons.none")} headingLevel="h3">
+        <EmptyStateBody>{trouble ? sentence(trouble) : t("addons.none.text")}</EmptyStateBody>
       </EmptyState>
     );
   }
-  const chosen = new Set(found.add_ons.filter((each) => each.chosen).map((each) => each.id));
+  const chosen = new Set(all.filter((each) => each.chosen).map((each) => each.id));
 
   function choose(ids: string[], isChosen: boolean): void {
     const wanted = new Set(chosen);
@@ -39,7 +37,7 @@ export function OperatorsStep({ cluster }: { cluster: Cluster }) {
     <>
       <Content component="p">{t("addons.intro")}</Content>
       <Failure error={failed} title={t("addons.change.failed")} onClose={() => setFailed(undefined)} />
-      {found.bundles.map((bundle) => (
+      {bundles.map((bundle) => (
         <Checkbox
           key={bundle.id}
           id={`bundle-${bundle.id}`}
@@ -50,7 +48,7 @@ export function OperatorsStep({ cluster }: { cluster: Cluster }) {
         />
       ))}
       <Gallery hasGutter minWidths={{ default: "18rem" }}>
-        {found.add_ons.map((each) => (
+        {all.map((each) => (
           <AddOnCard key={each.id} addOn={each} onChange={(isChosen) => choose([each.id], isChosen)} />
         ))}
       </Gallery>
@@ -61,10 +59,7 @@ export function OperatorsStep({ cluster }: { cluster: Cluster }) {
 function useAddOns(id: string) {
   const [found, setFound] = useState<AddOns>();
   const [error, setError] = useState<unknown>();
-  const reload = () =>
-    getAddOns(id).then(setFound, (caught) =>
-      caught instanceof ApiError && caught.status === 404 ? setFound(NONE) : setError(caught),
-    );
+  const reload = () => getAddOns(id).then(setFound, setError);
   useEffect(() => void reload(), [id]);
   return { found, error, reload };
 }

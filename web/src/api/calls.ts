@@ -15,7 +15,9 @@ import type {
   HostUpdate,
   InfraEnv,
   LoggedEvent,
+  HostLog,
   Manifest,
+  NetworksReport,
   OpenshiftVersion,
   Service,
   Timeline,
@@ -61,10 +63,12 @@ export const getAddOns = (id: string): Promise<AddOns> => ask(`${of(id)}/add-ons
 export const getTimeline = (id: string): Promise<Timeline> => ask(`${of(id)}/timeline`);
 export const getFarewell = (id: string): Promise<Farewell> => ask(`${of(id)}/farewell`);
 export const getEverything = (id: string): Promise<Blob> => askFile(`${of(id)}/downloads/everything`);
+export const getHostLog = (id: string, hostId: string, filter: string, lines: number): Promise<HostLog> =>
+  ask(`${of(id)}/hosts/${hostId}/log?${new URLSearchParams({ lines: String(lines), filter })}`);
 export const startOver = (): Promise<void> => ask("/start-over", { method: "POST" });
-export const checkManifest = (file_name: string, content: string): Promise<{ valid: boolean; problems: Finding[] }> =>
+export const checkManifest = (file_name: string, content: string): Promise<{ problems?: Finding[] }> =>
   ask("/manifests/validate", { method: "POST", body: { file_name, content } });
-export const checkNetworks = (body: object): Promise<{ valid: boolean; hosts: { problems: Finding[] }[]; problems: Finding[] }> =>
+export const checkNetworks = (body: object): Promise<NetworksReport> =>
   ask("/nmstate/validate", { method: "POST", body });
 
 export const listManifests = (id: string): Promise<Manifest[]> => ask(`${of(id)}/manifests`);

@@ -1199,10 +1199,264 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/assisted-install/v2/service": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Say what kind of service this is, what its certificate is, and what time it is here. */
+        get: operations["v2GetService"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/validations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List all validations: what each means, why it matters, what to do, and at which step. */
+        get: operations["v2ListValidations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/start-over": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop everything, and begin again: the one cluster and all hosts are forgotten; hosts come back. */
+        post: operations["v2StartOver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/add-ons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what can be installed on top of a release. */
+        get: operations["v2ListAddOns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/clusters/{cluster_id}/add-ons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what can be installed on top of a cluster, what is chosen, and what cannot be, and why. */
+        get: operations["v2ListClusterAddOns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/nmstate/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check static networks of hosts, each by itself and against the others; nothing is changed. */
+        post: operations["v2ValidateNetworks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/manifests/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Check a manifest; nothing is changed. */
+        post: operations["v2ValidateManifest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/clusters/{cluster_id}/downloads/everything": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Download all that is to be kept of a cluster as one file: kubeconfig, password, addresses. */
+        get: operations["v2DownloadEverything"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/clusters/{cluster_id}/farewell": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what people need when the service is away: addresses of the cluster, and which host restarts. */
+        get: operations["v2GetFarewell"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/clusters/{cluster_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show which stage of the installation each host was in, from when to when. */
+        get: operations["v2GetTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/clusters/{cluster_id}/hosts/{host_id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the end of the log of a host, or those lines of it that contain a text. */
+        get: operations["v2GetHostLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Add-ons that are for the same. */
+        AddOnBundle: {
+            id: string;
+            add_ons: string[];
+        };
+        /** @description All that can be chosen, and why there is nothing when there is nothing. */
+        AddOnCatalogue: {
+            /** @default [] */
+            add_ons?: components["schemas"]["AddOnChoice"][];
+            /** @default [] */
+            bundles?: components["schemas"]["AddOnBundle"][];
+            /**
+             * @description Why the release cannot be looked at now.
+             * @default
+             */
+            trouble?: string;
+        };
+        /** @description Something that a cluster may have, or not. */
+        AddOnChoice: {
+            id: string;
+            name: string;
+            version: string;
+            bundle: string;
+            description: string;
+            /**
+             * @description Of its images, as they are fetched; those that others need, too, count.
+             * @default 0
+             */
+            size_bytes?: number;
+            /** @description What it takes of each host. */
+            host: components["schemas"]["AddOnNeeds"];
+            /** @description What it takes of the cluster as a whole. */
+            cluster: components["schemas"]["AddOnNeeds"];
+            /**
+             * @description What has to be chosen with it.
+             * @default []
+             */
+            dependencies?: string[];
+            /**
+             * @description What cannot be chosen with it.
+             * @default []
+             */
+            conflicts?: string[];
+            /** @default false */
+            chosen?: boolean;
+            /** @default true */
+            choosable?: boolean;
+            /**
+             * @description Why it cannot be chosen, or what speaks against it.
+             * @default
+             */
+            reason?: string;
+            /**
+             * @description What to do about that.
+             * @default
+             */
+            fix?: string;
+        };
+        /** @description What something takes, besides what the rest takes. */
+        AddOnNeeds: {
+            /** @default 0 */
+            cpu_millicores?: number;
+            /** @default 0 */
+            memory_mib?: number;
+            /** @default 0 */
+            disk_mib?: number;
+        };
         /** @description An address under which the cluster's API is reached. */
         ApiVip: {
             cluster_id?: string | null;
@@ -1239,16 +1493,29 @@ export interface components {
         BindHostParams: {
             cluster_id: string;
         };
-        /** @description One validation that stands in the way, of the cluster or of the hosts that are named. */
+        /** @description Something that stands in the way, of the cluster or of the hosts that are named. */
         Block: {
-            validation_id: string;
+            id: string;
+            /** @enum {unknown} */
+            of: "cluster" | "host";
+            title: string;
             message: string;
             /** @enum {unknown} */
             status: "error" | "failure" | "pending";
+            /** @default  */
+            why?: string;
+            /** @default  */
+            fix?: string;
             /** @default [] */
-            host_ids: string[];
-            /** @default [] */
-            host_names: string[];
+            hosts?: components["schemas"]["BlockedHost"][];
+        };
+        /** @description A host that a validation complains about. */
+        BlockedHost: {
+            id: string;
+            name: string;
+            /** @enum {unknown} */
+            status: "error" | "failure" | "pending";
+            message: string;
         };
         /** @description How a host was started. */
         Boot: {
@@ -1673,7 +1940,13 @@ export interface components {
             href: string;
             /** @description The HTTP status as a string. */
             code: string;
+            /** @description What is wrong, and what to do. */
             reason: string;
+            /**
+             * @description Of that, what to do.
+             * @default
+             */
+            hint?: string;
         };
         /** @description Something that happened. */
         Event: {
@@ -1691,6 +1964,29 @@ export interface components {
             request_id?: string | null;
             /** @description JSON in a string. */
             props?: string | null;
+        };
+        /** @description What to keep. */
+        Farewell: {
+            domain: string;
+            api_url: string;
+            /** @default  */
+            console_url?: string;
+            /**
+             * @description For /etc/hosts, where DNS does not know the cluster.
+             * @default []
+             */
+            hosts_lines?: string[];
+            rendezvous?: components["schemas"]["RendezvousHost"] | null;
+            /**
+             * @description Somebody has downloaded kubeconfig and password.
+             * @default false
+             */
+            credentials_taken?: boolean;
+            /**
+             * @description Where the installation can be followed, after the restart as well.
+             * @default
+             */
+            status_url?: string;
         };
         /** @description How well a feature is supported by a release, and what it does not go with. */
         Feature: {
@@ -1714,6 +2010,19 @@ export interface components {
             password: string;
             certificate_verification?: ("Disabled" | "Enabled") | null;
             mac_address?: string | null;
+        };
+        /** @description Something that is wrong, or most likely is. */
+        Finding: {
+            /** @enum {unknown} */
+            severity: "error" | "warning";
+            message: string;
+            /** @default  */
+            why?: string;
+            /** @default  */
+            fix?: string;
+            /** @description From 1, in the text that was sent. */
+            line?: number | null;
+            column?: number | null;
         };
         /** @description Addresses of a subnet that nobody answered from. */
         FreeNetworkAddresses: {
@@ -1822,6 +2131,17 @@ export interface components {
         HostIgnitionParams: {
             config?: string | null;
         };
+        /** @description Lines of a host's log. */
+        HostLog: {
+            lines: string[];
+            /** @description Whether that is all there is, or more lines come before these. */
+            complete: boolean;
+            /**
+             * @description The file of the archive that they are from; nothing: no log was sent yet.
+             * @default
+             */
+            file?: string;
+        };
         /** @description A subnet, and the hosts that have an address in it. */
         HostNetwork: {
             cidr?: string | null;
@@ -1928,6 +2248,13 @@ export interface components {
             /** @description NMState configuration; it names devices by logical_nic_name. */
             network_yaml?: string | null;
             mac_interface_map?: components["schemas"]["MacInterface"][] | null;
+        };
+        /** @description The stages of one host. */
+        HostTimeline: {
+            id: string;
+            name: string;
+            role: string;
+            stages: components["schemas"]["StageSpan"][];
         };
         /** @description What hosts of one role need to have, in figures and in words. */
         HostTypeHardwareRequirements: {
@@ -2214,17 +2541,17 @@ export interface components {
              * @description For the header `Authorization`, behind `Bearer`.
              * @default
              */
-            token: string;
+            token?: string;
             /**
              * @description What changes with a session's cookie send as `X-CSRF-Token`.
              * @default
              */
-            csrf_token: string;
+            csrf_token?: string;
             /**
              * @description How one can log in.
              * @default []
              */
-            ways: string[];
+            ways?: string[];
         };
         /** @description Logs that a host is to collect. */
         LogsGatherCmdRequest: {
@@ -2262,6 +2589,31 @@ export interface components {
             file_name?: string | null;
             manifest_source?: ("system" | "user") | null;
         };
+        /** @description An object that a manifest makes. */
+        ManifestObject: {
+            /** @default  */
+            api_version?: string;
+            /** @default  */
+            kind?: string;
+            /** @default  */
+            name?: string;
+            /** @default  */
+            namespace?: string;
+        };
+        /** @description What is wrong with a manifest, and what is in it. */
+        ManifestReport: {
+            valid: boolean;
+            /** @default [] */
+            problems?: components["schemas"]["Finding"][];
+            /** @default [] */
+            documents?: components["schemas"]["ManifestObject"][];
+        };
+        /** @description A manifest as it is written. */
+        ManifestToCheck: {
+            file_name: string;
+            /** @description The text itself. */
+            content: string;
+        };
         /** @description The memory of a host. */
         Memory: {
             /** @description What is built in. */
@@ -2292,6 +2644,28 @@ export interface components {
             outgoing_nic?: string | null;
             remote_ip_address?: string | null;
             mtu_successful?: boolean | null;
+        };
+        /** @description What is wrong with the network of one host. */
+        NetworkFindings: {
+            /** @default [] */
+            problems?: components["schemas"]["Finding"][];
+        };
+        /** @description What is wrong with the networks of hosts; warnings do not make them invalid. */
+        NetworksReport: {
+            valid: boolean;
+            /** @description In the order of the hosts that were sent. */
+            hosts: components["schemas"]["NetworkFindings"][];
+            /**
+             * @description What is of no single host.
+             * @default []
+             */
+            problems?: components["schemas"]["Finding"][];
+        };
+        /** @description Static networks of hosts. */
+        NetworksToCheck: {
+            hosts: components["schemas"]["HostStaticNetworkConfig"][];
+            /** @description The address where the hosts meet, if it is known. */
+            rendezvous_ip?: string | null;
         };
         /** @description With which identity the agent asks for instructions. */
         NextStepCmdRequest: {
@@ -2393,11 +2767,11 @@ export interface components {
         /** @description What somebody types in to log in: one of the two. */
         Proof: {
             /** @default  */
-            password: string;
+            password?: string;
             /** @default  */
-            code: string;
+            code?: string;
             /** @default false */
-            cookie: boolean;
+            cookie?: boolean;
         };
         /** @description How hosts reach what is outside. */
         Proxy: {
@@ -2419,16 +2793,16 @@ export interface components {
             since: string;
             until?: string | null;
             /** @default false */
-            overdue: boolean;
+            overdue?: boolean;
             /** @enum {unknown} */
             who: "host" | "network" | "service" | "user";
             /** @default  */
-            why: string;
+            why?: string;
             fix: string;
             proof: string;
             ignored: string;
             /** @default [] */
-            hosts: components["schemas"]["WaitingHost"][];
+            hosts?: components["schemas"]["WaitingHost"][];
         };
         /** @description That a host is to start the discovery image from its own disk. */
         RebootForReclaimRequest: {
@@ -2440,6 +2814,19 @@ export interface components {
             multi_cpu_architectures: ("aarch64" | "arm64" | "ppc64le" | "s390x" | "x86_64")[];
             upgrade_channels: components["schemas"]["UpgradeChannel"][];
         };
+        /** @description The host that the service runs on, and that restarts last. */
+        RendezvousHost: {
+            host_id: string;
+            name: string;
+            ip: string;
+            /** @default  */
+            stage?: string;
+            /**
+             * @description It has restarted, or is about to.
+             * @default false
+             */
+            left?: boolean;
+        };
         /** @description A route of a host. */
         Route: {
             interface?: string | null;
@@ -2449,10 +2836,59 @@ export interface components {
             family?: number | null;
             metric?: number | null;
         };
+        /** @description What kind of service this is. */
+        ServiceAnswer: {
+            /**
+             * @description many: for any number of clusters; site: its files say what its one cluster is; interactive: people make its one cluster; status: its host restarted from the disk, nothing can be changed.
+             * @enum {unknown}
+             */
+            mode: "interactive" | "many" | "site" | "status";
+            /** @description Of Muster. */
+            version: string;
+            /** @description Where hosts and people find it. */
+            url: string;
+            /** @description SHA-256 of its certificate, as browsers and consoles show it. */
+            fingerprint: string;
+            /** @description What time it is here. */
+            now: string;
+            /** @description When it started: another time is another life of the service. */
+            started_at: string;
+            /**
+             * @description The id that its one cluster has or will have.
+             * @default
+             */
+            cluster_id?: string;
+            /**
+             * @description The one infra-env, where its hosts appear.
+             * @default
+             */
+            infra_env_id?: string;
+            /**
+             * @description The address where the hosts meet.
+             * @default
+             */
+            rendezvous_ip?: string;
+            /**
+             * @description The medium brought a pull secret: a cluster that is made with an empty one has it.
+             * @default false
+             */
+            pull_secret_there?: boolean;
+        };
         /** @description A range that services get their addresses from. */
         ServiceNetwork: {
             cluster_id?: string | null;
             cidr?: string | null;
+        };
+        /** @description A stage, from when to when. */
+        StageSpan: {
+            stage: string;
+            started_at?: string | null;
+            ended_at?: string | null;
+            usual_s?: number | null;
+            /** @description After so long without a sign of life it has failed. */
+            limit_s?: number | null;
+            /** @default false */
+            is_slow?: boolean;
         };
         /** @description Something that a host is to do. */
         Step: {
@@ -2505,6 +2941,13 @@ export interface components {
         TangSignature: {
             protected?: string | null;
             signature?: string | null;
+        };
+        /** @description The installation of a cluster, host by host. */
+        Timeline: {
+            hosts: components["schemas"]["HostTimeline"][];
+            started_at?: string | null;
+            /** @description How long it usually takes from here; a guess. */
+            usual_left_s?: number | null;
         };
         /** @description What is to change in a manifest; what is not given stays. */
         UpdateManifestParams: {
@@ -2576,6 +3019,36 @@ export interface components {
             load_balancer?: components["schemas"]["LoadBalancer"] | null;
             os_stream?: string | null;
         };
+        /** @description All validations, by id. */
+        ValidationCatalogue: {
+            host: {
+                [key: string]: components["schemas"]["ValidationText"];
+            };
+            cluster: {
+                [key: string]: components["schemas"]["ValidationText"];
+            };
+        };
+        /** @description What a validation means. */
+        ValidationText: {
+            title: string;
+            why: string;
+            fix: string;
+            /**
+             * @description The step of the wizard at which something can be done about it.
+             * @enum {unknown}
+             */
+            step: "cluster-details" | "credentials" | "custom-manifests" | "host-discovery" | "networking" | "operators" | "review" | "storage";
+            /**
+             * @description An installation may start although it fails.
+             * @default false
+             */
+            advisory?: boolean;
+            /**
+             * @description It can be ignored for one cluster.
+             * @default false
+             */
+            ignorable?: boolean;
+        };
         /** @description Whether a virtual address is free. */
         VerifiedVip: {
             vip?: string | null;
@@ -2601,19 +3074,21 @@ export interface components {
             status_info: string;
             summary: string;
             /** @default [] */
-            reasons: components["schemas"]["Reason"][];
+            reasons?: components["schemas"]["Reason"][];
             /** @default [] */
-            decided: components["schemas"]["Decided"][];
+            decided?: components["schemas"]["Decided"][];
         };
         /** @description A step, and whether one can go on from it. */
         WizardStep: {
             /** @enum {unknown} */
-            id: "cluster-details" | "custom-manifests" | "host-discovery" | "networking" | "operators" | "review" | "storage";
+            id: "cluster-details" | "credentials" | "custom-manifests" | "host-discovery" | "networking" | "operators" | "review" | "storage";
             ready: boolean;
             /** @default [] */
-            blocked_by: components["schemas"]["Block"][];
+            blocked_by?: components["schemas"]["Block"][];
             /** @default [] */
-            after: ("cluster-details" | "custom-manifests" | "host-discovery" | "networking" | "operators" | "review" | "storage")[];
+            warnings?: components["schemas"]["Block"][];
+            /** @default [] */
+            after?: ("cluster-details" | "credentials" | "custom-manifests" | "host-discovery" | "networking" | "operators" | "review" | "storage")[];
         };
     };
     responses: {
@@ -5697,6 +6172,354 @@ export interface operations {
                 };
                 content?: never;
             };
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2GetService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceAnswer"];
+                };
+            };
+            /** @description It is still what the caller has, by the tag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2ListValidations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ValidationCatalogue"];
+                };
+            };
+            /** @description It is still what the caller has, by the tag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2StartOver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2ListAddOns: {
+        parameters: {
+            query: {
+                /** @description The release that is meant. */
+                openshift_version: string;
+                /** @description `x86_64` if it is not given. */
+                cpu_architecture?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddOnCatalogue"];
+                };
+            };
+            /** @description It is still what the caller has, by the tag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2ListClusterAddOns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddOnCatalogue"];
+                };
+            };
+            /** @description It is still what the caller has, by the tag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2ValidateNetworks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NetworksToCheck"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NetworksReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2ValidateManifest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ManifestToCheck"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManifestReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2DownloadEverything: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description It is still what the caller has, by the tag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2GetFarewell: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Farewell"];
+                };
+            };
+            /** @description It is still what the caller has, by the tag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2GetTimeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                cluster_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Timeline"];
+                };
+            };
+            /** @description It is still what the caller has, by the tag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2GetHostLog: {
+        parameters: {
+            query?: {
+                /** @description At most so many, the last ones; 500 if it is not given. */
+                lines?: number;
+                /** @description Only lines that contain this, in any case of letters. */
+                filter?: string;
+            };
+            header?: never;
+            path: {
+                cluster_id: string;
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostLog"];
+                };
+            };
+            /** @description It is still what the caller has, by the tag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             default: components["responses"]["Failure"];
         };
     };

@@ -18,43 +18,26 @@ export type LoginAnswer = Schemas["LoginAnswer"];
 export type OpenshiftVersion = Schemas["OpenshiftVersion"];
 export type ClusterDefaults = Schemas["ClusterDefaultConfig"];
 export type Credentials = Schemas["Credentials"];
-export type Operator = Schemas["Operator"];
-export type Bundle = Schemas["Bundle"];
 export type LoggedEvent = Schemas["Event"];
 export type Why = Schemas["Why"];
 export type Reason = Schemas["Reason"];
-
-export type StepId =
-  | "cluster-details"
-  | "operators"
-  | "host-discovery"
-  | "storage"
-  | "networking"
-  | "custom-manifests"
-  | "credentials"
-  | "review";
-
-/** Something that stands in the way of a step: of the cluster, or of the hosts that are named. */
-export interface Block {
-  id: string;
-  of?: "cluster" | "host";
-  title?: string;
-  message: string;
-  status: "failure" | "pending" | "error";
-  why?: string;
-  fix?: string;
-  hosts?: { id: string; name: string; status?: string; message?: string }[];
-}
-
-export interface WizardStep {
-  id: StepId;
-  ready: boolean;
-  blocked_by?: Block[];
-  warnings?: Block[];
-  /** Earlier steps that are not ready. */
-  after?: StepId[];
-}
-
+export type Block = Schemas["Block"];
+export type WizardStep = Schemas["WizardStep"];
+export type StepId = WizardStep["id"];
+export type Service = Schemas["ServiceAnswer"];
+export type CheckText = Schemas["ValidationText"];
+export type CheckTexts = Schemas["ValidationCatalogue"];
+export type StageSpan = Schemas["StageSpan"];
+export type HostTimeline = Schemas["HostTimeline"];
+export type Timeline = Schemas["Timeline"];
+export type Farewell = Schemas["Farewell"];
+export type Needs = Schemas["AddOnNeeds"];
+export type AddOn = Schemas["AddOnChoice"];
+export type AddOns = Schemas["AddOnCatalogue"];
+export type Finding = Schemas["Finding"];
+export type NetworksReport = Schemas["NetworksReport"];
+export type HostLog = Schemas["HostLog"];
+export type HostNetworkConfig = Schemas["HostStaticNetworkConfig"];
 export type ConnectivityReport = Schemas["ConnectivityReport"];
 
 /** One check of a host or a cluster, as `validations_info` has it. */
@@ -62,93 +45,4 @@ export interface Verdict {
   id: string;
   status: "success" | "failure" | "pending" | "error" | "disabled";
   message: string;
-}
-
-/** What the service is there for. */
-export interface Service {
-  /** interactive: one cluster, made in the browser; site: one from files; many; status: after the reboot, to look only. */
-  mode: "interactive" | "site" | "many" | "status";
-  version?: string;
-  url?: string;
-  /** SHA-256 of its certificate. */
-  fingerprint?: string;
-  started_at?: string;
-  cluster_id?: string;
-  infra_env_id?: string;
-  rendezvous_ip?: string;
-  pull_secret_there?: boolean;
-}
-
-/** What a check is called, why it matters, and what to do. */
-export interface CheckText {
-  title: string;
-  why: string;
-  fix: string;
-  step: StepId;
-  advisory?: boolean;
-}
-
-export interface CheckTexts {
-  host: Record<string, CheckText>;
-  cluster: Record<string, CheckText>;
-}
-
-/** A stage of a host or of the end, with how long it usually takes. */
-export interface StageTime {
-  stage: string;
-  started_at?: string;
-  ended_at?: string;
-  usual_s?: number;
-  limit_s?: number;
-  is_slow?: boolean;
-}
-
-export interface Timeline {
-  hosts: { id: string; name: string; role?: string; stages: StageTime[] }[];
-  finalizing?: StageTime[];
-  usual_left_s?: number;
-}
-
-export interface Farewell {
-  api_url: string;
-  console_url?: string;
-  hosts_lines: string[];
-  rendezvous?: { host_id: string; name: string; ip: string; stage?: string };
-  credentials_taken: boolean;
-}
-
-export interface Needs {
-  cpu_millicores?: number;
-  memory_mib?: number;
-  disk_mib?: number;
-}
-
-export interface AddOn {
-  id: string;
-  name: string;
-  version?: string;
-  bundle?: string;
-  description?: string;
-  size_bytes?: number;
-  host?: Needs;
-  cluster?: Needs;
-  dependencies?: string[];
-  conflicts?: string[];
-  chosen?: boolean;
-  choosable?: boolean;
-  reason?: string;
-  fix?: string;
-}
-
-export interface AddOns {
-  add_ons: AddOn[];
-  bundles: { id: string; add_ons: string[] }[];
-}
-
-export interface Finding {
-  message: string;
-  fix?: string;
-  severity: "error" | "warning";
-  line?: number;
-  column?: number;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The machines that have booted: they come by themselves. */
+import { useMemo } from "react";
 import { Content, EmptyState, EmptyStateBody, Spinner } from "@patternfly/react-core";
 import type { Cluster } from "../api/types";
 import { t, tn } from "../i18n";
 import { useService } from "../store/once";
+import { sortHosts } from "./facts";
 import { HostTable } from "./HostTable";
 import { IsoPanel } from "./IsoPanel";
 
 export function DiscoveryStep({ cluster }: { cluster: Cluster }) {
-  const hosts = cluster.hosts ?? [];
+  const hosts = useMemo(() => sortHosts(cluster.hosts), [cluster.hosts]);
   const { mode } = useService();
   return (
     <>

@@ -27,7 +27,7 @@ export function IsoPanel({ cluster, isOpen }: { cluster: Cluster; isOpen: boolea
       className="app-iso"
     >
       <Failure error={error} title={t("iso.failed")} />
-      {env?.download_url ? <Ways env={env} url={env.download_url} /> : <Alert isInline variant="info" title={t("iso.none")} />}
+      {env?.download_url ? <Ways env={env} url={env.download_url} /> : <Alert component="h3" isInline variant="info" title={t("iso.none")} />}
     </ExpandableSection>
   );
 }

@@ -92,3 +92,10 @@ export function roleOf(host: Host): string {
   if (host.bootstrap && (host.role ?? "auto-assign") !== "worker") return "bootstrap";
   return host.role && host.role !== "auto-assign" ? host.role : (host.suggested_role ?? "auto-assign");
 }
+
+const byName = new Intl.Collator("en", { numeric: true });
+
+/** Hosts by name, as people count: node-9 comes before node-10. */
+export function sortHosts(hosts: readonly Host[] | null | undefined): Host[] {
+  return [...(hosts ?? [])].sort((one, other) => byName.compare(nameOf(one), nameOf(other)));
+}

@@ -77,7 +77,7 @@ export function ManifestForm({ clusterId, edited, taken, onDone }: Props) {
         </Suspense>
       </FormGroup>
       {(faults.length > 0 || bytes > LIMIT) && (
-        <Alert isInline variant="danger" title={t("manifests.failed")}>
+        <Alert component="h3" isInline variant="danger" title={t("manifests.failed")}>
           <List>
             {(bytes > LIMIT ? [t("manifests.large", { name, size: size(bytes) })] : faults).map((each) => (
               <ListItem key={each}>{each}</ListItem>

@@ -18,6 +18,8 @@ interface Props {
   value: string;
   onChange: (value: string) => void;
   label: string;
+  /** Whether every document has to be a Kubernetes object. */
+  kinds?: boolean;
 }
 
 const colours = HighlightStyle.define([
@@ -46,9 +48,9 @@ const look = EditorView.theme({
   ".cm-activeLine": { backgroundColor: "transparent" },
 });
 
-function lint(view: EditorView): Diagnostic[] {
+function lint(view: EditorView, kinds: boolean): Diagnostic[] {
   const text = view.state.doc.toString();
-  return findProblems(text).map(({ from, to, message }) => ({
+  return findProblems(text, kinds).map(({ from, to, message }) => ({
     from: Math.min(from, text.length),
     to: Math.min(Math.max(to, from), text.length),
     severity: "error",
@@ -56,7 +58,7 @@ function lint(view: EditorView): Diagnostic[] {
   }));
 }
 
-export default function YamlEditor({ value, onChange, label }: Props) {
+export default function YamlEditor({ value, onChange, label, kinds = true }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>();
   const tell = useRef(onChange);
@@ -69,7 +71,7 @@ export default function YamlEditor({ value, onChange, label }: Props) {
       doc: value,
       extensions: [
         [lineNumbers(), history(), drawSelection(), bracketMatching(), indentOnInput(), highlightActiveLine()],
-        [yaml(), syntaxHighlighting(colours), linter(lint, { delay: 300 }), lintGutter(), look],
+        [yaml(), syntaxHighlighting(colours), linter((shown) => lint(shown, kinds), { delay: 300 }), lintGutter(), look],
         keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
         EditorView.contentAttributes.of({ "aria-label": label, "aria-multiline": "true", spellcheck: "false" }),
         EditorView.updateListener.of((update) => {

@@ -12,7 +12,7 @@ export interface Problem {
 
 const ENOUGH = 20;
 
-export function findProblems(text: string): Problem[] {
+export function findProblems(text: string, kinds = true): Problem[] {
   const documents = parseAllDocuments(text);
   if ("empty" in documents) return [];
   const found: Problem[] = [];
@@ -22,7 +22,7 @@ export function findProblems(text: string): Problem[] {
       found.push({ from, to, line: lineOf(text, from), message: firstLine(error.message) });
     }
     const content = document.contents;
-    if (document.errors.length || content === null) return;
+    if (!kinds || document.errors.length || content === null) return;
     if (!isMap(content) || !content.has("kind") || !content.has("apiVersion")) {
       const from = document.range[0];
       found.push({ from, to: from + 1, line: lineOf(text, from), message: t("manifests.nokind", { at: at + 1 }) });

@@ -16,7 +16,7 @@ export function HostSummary({ hosts }: { hosts: readonly Host[] }) {
           <Th>{t("review.address")}</Th>
           <Th>{t("host.cores")}</Th>
           <Th>{t("host.memory")}</Th>
-          <Th>{t("storage.erased")}</Th>
+          <Th modifier="wrap">{t("review.disk")}</Th>
           <Th>{t("host.status")}</Th>
         </Tr>
       </Thead>
@@ -32,7 +32,7 @@ export function HostSummary({ hosts }: { hosts: readonly Host[] }) {
               <Td dataLabel={t("review.address")}>{[four[0], six[0]].filter(Boolean).join(", ")}</Td>
               <Td dataLabel={t("host.cores")}>{found.cpu?.count}</Td>
               <Td dataLabel={t("host.memory")}>{found.memory?.physical_bytes ? memory(found.memory.physical_bytes) : ""}</Td>
-              <Td dataLabel={t("storage.erased")}>
+              <Td dataLabel={t("review.disk")}>
                 {disk ? [disk.name, size(disk.size_bytes ?? 0), disk.serial].filter(Boolean).join(", ") : t("app.unknown")}
               </Td>
               <Td dataLabel={t("host.status")}>

@@ -12,6 +12,7 @@ import {
 } from "@patternfly/react-core";
 import PrintIcon from "@patternfly/react-icons/dist/esm/icons/print-icon";
 import type { Cluster, StepId, WizardStep } from "../api/types";
+import { sortHosts } from "../hosts/facts";
 import { t } from "../i18n";
 import { isSingle } from "../networking/values";
 import { pathOf } from "../routing";
@@ -28,7 +29,7 @@ export function ReviewStep({ cluster, steps }: { cluster: Cluster; steps: Wizard
           {t("review.print")}
         </Button>
       </div>
-      <Alert isInline variant="warning" title={t("review.erase")} />
+      <Alert component="h3" isInline variant="warning" title={t("review.erase")} />
       <Part title={t("review.cluster")} step="cluster-details" cluster={cluster}>
         <Facts facts={clusterFacts(cluster)} />
       </Part>
@@ -39,7 +40,7 @@ export function ReviewStep({ cluster, steps }: { cluster: Cluster; steps: Wizard
         {addOnNames(cluster) || t("app.none")}
       </Part>
       <Part title={t("review.hosts")} step="host-discovery" cluster={cluster}>
-        <HostSummary hosts={cluster.hosts ?? []} />
+        <HostSummary hosts={sortHosts(cluster.hosts)} />
       </Part>
       <p>{t(isFine ? "review.checks.fine" : "review.checks.open")}</p>
     </div>

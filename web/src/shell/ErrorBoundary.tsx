@@ -25,7 +25,7 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
     if (!error) return this.props.children;
     return (
       <PageSection>
-        <Alert
+        <Alert component="h2"
           variant="danger"
           isInline
           title={t("fault.title")}

@@ -13,7 +13,7 @@ interface Props {
 export function Failure({ error, title, onClose }: Props) {
   if (!error) return null;
   return (
-    <Alert
+    <Alert component="p"
       variant="danger"
       isInline
       title={title}

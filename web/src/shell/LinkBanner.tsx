@@ -3,14 +3,15 @@
 import { Alert, AlertActionLink } from "@patternfly/react-core";
 import { t } from "../i18n";
 import { clockTime } from "../i18n/time";
-import { link, retryNow } from "../store/live";
+import { isAwayExplained, link, retryNow } from "../store/live";
 import { useStore } from "../store/store";
 
 export function LinkBanner() {
   const { state, heardAt, tries } = useStore(link, (value) => value);
-  if (state !== "lost" || tries < 2) return null;
+  const isExplained = useStore(isAwayExplained, (value) => value);
+  if (state !== "lost" || tries < 2 || isExplained) return null;
   return (
-    <Alert
+    <Alert component="h2"
       variant="warning"
       isInline
       className="app-banner"

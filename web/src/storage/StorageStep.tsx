@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Content } from "@patternfly/react-core";
 import { updateHost } from "../api/calls";
 import type { Cluster, Disk, Host, HostUpdate } from "../api/types";
-import { disksOf } from "../hosts/facts";
+import { disksOf, sortHosts } from "../hosts/facts";
 import { t } from "../i18n";
 import { Failure } from "../shell/Failure";
 import { noteHost } from "../store/clusters";
@@ -12,7 +12,7 @@ import { HostDisks } from "./HostDisks";
 
 export function StorageStep({ cluster }: { cluster: Cluster }) {
   const [error, setError] = useState<unknown>();
-  const hosts = (cluster.hosts ?? []).filter((host) => disksOf(host).length > 0);
+  const hosts = sortHosts(cluster.hosts).filter((host) => disksOf(host).length > 0);
 
   function change(host: Host, params: HostUpdate): void {
     setError(undefined);

@@ -17,6 +17,9 @@ export interface Link {
 
 export const link = makeStore<Link>({ state: "starting", heardAt: 0, tries: 0 });
 
+/** Somebody else on the page says that the service is away, and why: one word about it is enough. */
+export const isAwayExplained = makeStore(false);
+
 const GATHER_MS = 250;
 const ASK_MS = 5000;
 const LOST_MS = 3000;

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { getCheckTexts, getService } from "../api/calls";
 import type { CheckTexts, Service } from "../api/types";
 
-const ALONE: Service = { mode: "many" };
+const ALONE: Partial<Service> & Pick<Service, "mode"> = { mode: "many" };
 const NO_TEXTS: CheckTexts = { host: {}, cluster: {} };
 
 function once<T>(ask: () => Promise<T>, without: T): () => T {
@@ -33,5 +33,5 @@ function once<T>(ask: () => Promise<T>, without: T): () => T {
   };
 }
 
-export const useService = once(getService, ALONE);
+export const useService = once<typeof ALONE>(getService, ALONE);
 export const useCheckTexts = once(getCheckTexts, NO_TEXTS);

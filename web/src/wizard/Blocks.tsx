@@ -5,8 +5,7 @@ import type { Block, StepId, WizardStep } from "../api/types";
 import { sentence, t, tn } from "../i18n";
 import { pathOf } from "../routing";
 import { Go } from "../shell/Go";
-import { useCheckTexts } from "../store/once";
-import { sortBlocks, withTexts } from "./blocks";
+import { sortBlocks } from "./blocks";
 
 export const BLOCKS_ID = "blocks";
 
@@ -23,7 +22,7 @@ export function Blocks({ clusterId, step, steps }: Props) {
   if (!count && !(step.id === "review" && after.length)) return <Warnings step={step} />;
   return (
     <>
-      <Alert
+      <Alert component="h3"
         id={BLOCKS_ID}
         tabIndex={-1}
         isInline
@@ -56,19 +55,18 @@ function Earlier({ clusterId, ids, steps }: { clusterId: string; ids: StepId[]; 
 function Warnings({ step }: { step: WizardStep }) {
   if (!step.warnings?.length) return null;
   return (
-    <Alert isInline isExpandable variant="info" className="app-blocks" title={tn("blocks.warnings", step.warnings.length)}>
+    <Alert component="h3" isInline isExpandable variant="info" className="app-blocks" title={tn("blocks.warnings", step.warnings.length)}>
       <BlockList blocks={step.warnings} />
     </Alert>
   );
 }
 
 export function BlockList({ blocks }: { blocks: Block[] }) {
-  const texts = useCheckTexts();
   return (
     <List className="app-block-list">
       {blocks.map((each) => (
-        <ListItem key={`${each.of ?? ""}${each.id}`}>
-          <OneBlock block={withTexts(each, texts)} />
+        <ListItem key={`${each.of} ${each.id}`}>
+          <OneBlock block={each} />
         </ListItem>
       ))}
     </List>
@@ -80,7 +78,7 @@ function OneBlock({ block }: { block: Block }) {
   const messages = new Set(hosts.map((each) => each.message ?? block.message));
   return (
     <>
-      <strong>{sentence(messages.size === 1 ? [...messages][0]! : (block.title ?? block.message))}</strong>
+      <strong>{sentence(messages.size > 1 ? block.title : ([...messages][0] ?? block.message))}</strong>
       {hosts.length > 0 && messages.size === 1 && <span> {t("blocks.hosts", { names: hosts.map((each) => each.name).join(", ") })}</span>}
       {messages.size > 1 && (
         <List>

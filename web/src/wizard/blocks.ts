@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What stands in the way of a step, in the order in which somebody can mend it. */
-import type { Block, CheckTexts, StepId, WizardStep } from "../api/types";
+import type { Block, StepId, WizardStep } from "../api/types";
 
 export const ORDER: StepId[] = [
   "cluster-details",
@@ -19,16 +19,13 @@ export function isStep(text: string): text is StepId {
 
 /** What somebody has to mend first; what only waits for something else comes last. */
 export function sortBlocks(blocks: Block[]): { faults: Block[]; waits: Block[] } {
+  const ofCluster = new Set(blocks.filter((each) => each.of === "cluster").map((each) => each.id));
+  // What is said of the cluster need not be said of each of its hosts again.
+  const once = blocks.filter((each) => each.of === "cluster" || !ofCluster.has(each.id));
   return {
-    faults: blocks.filter((each) => each.status !== "pending"),
-    waits: blocks.filter((each) => each.status === "pending"),
+    faults: once.filter((each) => each.status !== "pending"),
+    waits: once.filter((each) => each.status === "pending"),
   };
-}
-
-/** The same with the words of the catalogue where the step itself brings none. */
-export function withTexts(block: Block, texts: CheckTexts): Block {
-  const text = texts[block.of ?? (block.hosts?.length ? "host" : "cluster")][block.id];
-  return text ? { ...block, title: block.title ?? text.title, why: block.why ?? text.why, fix: block.fix ?? text.fix } : block;
 }
 
 /** Where a person goes on who comes back: the first step that is not ready, or the review. */
