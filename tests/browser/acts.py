@@ -50,8 +50,8 @@ def go_on(page: Page, step: str) -> None:
 
 def give_addresses(page: Page) -> None:
     """The virtual addresses of a cluster of several hosts."""
-    page.get_by_label("API", exact=False).first.fill("192.0.2.200")
-    page.get_by_label("Ingress", exact=False).first.fill("192.0.2.201")
+    page.locator("#network-api1").fill("192.0.2.200")
+    page.locator("#network-ingress1").fill("192.0.2.201")
 
 
 def take_all(page: Page) -> bytes:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from muster.service.edge.page import BUILT
 
+expect.set_options(timeout=20_000)
 CHROMIUM = "/usr/bin/chromium"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster/web"
 ARGUMENTS = ("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
@@ -53,7 +54,9 @@ class Desk:
         assert self.complaints == [], name
         page.evaluate((CACHE / "axe.min.js").read_text())
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        rules = {each["id"]: [node["html"][:200] for node in each["nodes"][:3]] for each in found["violations"]}
+        rules = {
+            each["id"]: [node["html"][:200] for node in each["nodes"][:3]] for each in found["violations"]
+        }
         assert rules == {}, f"{name}: {json.dumps(rules, indent=1)}"
 
 

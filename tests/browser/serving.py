@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The service of a rendezvous host as a process: python -m tests.browser.serving FOLDER PORT [installed].
 
-It shows its login code in a file, as it does for consoles. With `installed` it goes on from a copy of its data, as it
-does after the restart of its host.
+It shows its login code in a file, as it does for consoles. With `installed` it goes on from a copy of its
+data, as it does after the restart of its host.
 """
 
 from __future__ import annotations

@@ -105,7 +105,11 @@ class Stage:
         world = World(Surroundings(start=time.time(), **self._around), self.hosts)
         # A service may be away for as long as people look at it.
         habits = Settings(
-            waits=self._pace.waits / self._pace.work, reply_tries=10**6, report_tries=10**6, give_up_s=1e9
+            waits=self._pace.waits / self._pace.work,
+            returns=True,
+            reply_tries=10**6,
+            report_tries=10**6,
+            give_up_s=1e9,
         )
         async with open_session(target) as session:
             loops = make_loops(self.hosts, world, 1, habits)
@@ -122,8 +126,10 @@ class Stage:
 
     def ask(self, method: str, path: str, body: Any = None, *, as_host: bool = False) -> Any:
         """One request beside the browser; None when nobody answers."""
-        own = self._token() if as_host else self._tokens().issue(
-            Grant(Persona.USER, expires=time.time() + 3600, session="beside")
+        own = (
+            self._token()
+            if as_host
+            else self._tokens().issue(Grant(Persona.USER, expires=time.time() + 3600, session="beside"))
         )
         header = {"X-Secret-Key": own} if as_host else {"Authorization": f"Bearer {own}"}
         data = None if body is None else json.dumps(body).encode()
@@ -165,7 +171,9 @@ class Stage:
         """Wait until something is so."""
         end = time.monotonic() + PATIENCE_S
         while not is_so():
-            assert time.monotonic() < end, f"it never came that {what}; {(self.folder / 'log').read_text()[-2000:]}"
+            assert time.monotonic() < end, (
+                f"it never came that {what}; {(self.folder / 'log').read_text()[-2000:]}"
+            )
             time.sleep(0.05)
 
     def close(self) -> None:
