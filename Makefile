@@ -14,8 +14,9 @@ demo: ## Set up, build machine OS and release, and install a cluster on a virtua
 	@bin/demo
 
 .PHONY: test
-test: setup-dev lint ## Set up and run every check and every test
+test: setup-dev lint web ## Set up and run every check and every test
 	$(RUN)/pytest tests/unit tests/golden tests/component --ignore tests/component/lab -n auto --dist loadfile
+	$(RUN)/pytest tests/browser
 	$(RUN)/pytest tests/component/lab tests/lab --ignore tests/lab/long
 
 .PHONY: check
@@ -49,6 +50,14 @@ golden: setup-dev ## Write the golden files anew (look at the diff before you co
 docs: setup-dev ## Write anew what is generated: docs/reference, machine-os/requirements.txt
 	$(PYTHON) docs/generate.py
 	bin/requirements
+
+.PHONY: web
+web: setup-dev ## Build the page for browsers, check its types, and run its tests
+	@bin/web --check
+
+.PHONY: web-types
+web-types: setup-dev ## Write anew what the page for browsers knows of the interface
+	@bin/web --types
 
 .PHONY: fuzz
 fuzz: setup-dev ## Mutate valid sites 100,000 times; none may end in a traceback

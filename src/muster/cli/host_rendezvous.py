@@ -46,9 +46,12 @@ def rendezvous(installed: bool, data: Path, log_level: str | None) -> None:
 async def _run_live(data: Path) -> None:
     from muster.cli.host_clock import clock_board
     from muster.cli.host_rendezvous_clock import put_right, tell_others
+    from muster.cli.host_rendezvous_interactive import Showing, run_interactive
     from muster.clock import SystemClock
     from muster.machine import ThisMachine
-    from muster.service.rendezvous.medium import load_medium, load_meeting
+    from muster.service.interactive.medium import has_site
+    from muster.service.interactive.medium import load_window as load_generic_window
+    from muster.service.rendezvous.medium import load_medium, load_meeting, load_window
     from muster.service.rendezvous.serving import Here, listeners_of, serve_live
 
     machine, clock = ThisMachine(), SystemClock()
@@ -56,20 +59,23 @@ async def _run_live(data: Path) -> None:
     meeting = load_meeting(root)
     await _wait_for_address(meeting, board)
     await _wait_for_consent(machine, meeting, board)
-    judgement, change = await put_right(machine, clock, clock_board(clock))
-    medium = load_medium(root)
+    is_generic = not has_site(root)
+    window = load_generic_window(root) if is_generic else load_window(root)
+    judgement, change = await put_right(machine, clock, clock_board(clock), window)
     virt = await machine.ask(["systemd-detect-virt", "--vm"], deadline_s=10)
     tuning = "emulated" if virt.out.strip() == "qemu" else "default"
-    listening = _listen()
-    look = _rivals(machine, medium.meeting, board, judgement)
+    here = Here(tuning, change, _rivals(machine, meeting, board, judgement))
+    if is_generic:
+        await run_interactive(machine, data, here, Showing(board, judgement))
+        return
+    medium, listening = load_medium(root), listen()
 
     async def for_ever(running: Running) -> None:
-        board.show(_serving_at(running.url), trouble=judgement.trouble, fix=judgement.fix)
+        board.show(serving_at(running.url), trouble=judgement.trouble, fix=judgement.fix)
         await tell_others(machine, listeners_of(medium.plan))
         await asyncio.Event().wait()
 
-    here = Here(tuning, change, look)
-    await _serve(lambda: serve_live(medium, data, listening, here), board, for_ever)
+    await serve(lambda: serve_live(medium, data, listening, here), board, for_ever)
 
 
 async def _wait_for_consent(machine: Machine, meeting: Meeting, board: Board) -> None:
@@ -103,13 +109,14 @@ def _rivals(
         if found:
             trouble = f"{', '.join(found)} also has the rendezvous IP {meeting.ip}"
             fix = "give the other machine another address, or switch it off; nothing is installed meanwhile"
-        board.show(_serving_at(meeting.url), trouble=trouble, fix=fix)
+        board.show(serving_at(meeting.url), trouble=trouble, fix=fix)
         return found
 
     return look
 
 
-def _serving_at(url: str) -> str:
+def serving_at(url: str) -> str:
+    """What the board says of a service that runs."""
     return f"this is the rendezvous host; the service is at {url}"
 
 
@@ -119,14 +126,14 @@ async def _run_installed(data: Path) -> None:
 
     kept, board = load_kept(data), _board()
     await _wait_for_address(kept.meeting, board)
-    listening = _listen()
+    listening = listen()
 
     async def until_installed(running: Running) -> None:
         await wait_until_installed(running, kept.cluster_id)
         log.say("the cluster is installed; the service removes itself in %d minutes", _LINGER_S // 60)
         await asyncio.sleep(_LINGER_S)
 
-    await _serve(lambda: serve_installed(data, listening), board, until_installed)
+    await serve(lambda: serve_installed(data, listening), board, until_installed)
     _remove(data)
 
 
@@ -150,11 +157,12 @@ async def _wait_for_address(meeting: Meeting, board: Board) -> None:
             await changes.wait(_LOOK_S)
 
 
-async def _serve(
+async def serve(
     serving: Callable[[], AbstractAsyncContextManager[Running]],
     board: Board,
     until: Callable[[Running], Awaitable[None]],
 ) -> None:
+    """Serve until something is over, with a code on the console."""
     from muster.board import FOLDER
     from muster.cli.notify import tell_systemd
     from muster.cli.showing_code import showing_code
@@ -162,14 +170,15 @@ async def _serve(
 
     async with serving() as running:
         log.say("serving at %s", running.url)
-        board.show(_serving_at(running.url))
+        board.show(serving_at(running.url))
         tell_systemd("READY=1")
         async with showing_code(running.login.code, FOLDER / LOGIN_FILE):
             await until(running)
         tell_systemd("STOPPING=1")
 
 
-def _listen() -> socket.socket:
+def listen() -> socket.socket:
+    """Where the service of a site listens."""
     from muster.model.meeting import SERVICE_PORT
     from muster.serving.listen import open_socket, parse_endpoint, raise_file_limit
 

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from muster.board import Board
     from muster.clock import Change, Clock
     from muster.machine import Machine
-    from muster.service.rendezvous.clock import Judgement
+    from muster.service.rendezvous.clock import Judgement, Window
 
 _NTP_S: Final = 15
 """So long chrony gets to reach a time server, before a clock that cannot be right is set without one."""
 _AGAIN_S: Final = 10.0
 
 
-async def put_right(machine: Machine, clock: Clock, board: Board) -> tuple[Judgement, Change | None]:
+async def put_right(
+    machine: Machine, clock: Clock, board: Board, window: Window
+) -> tuple[Judgement, Change | None]:
     """Judge the clock by the medium, and set it if it cannot be right."""
     from muster.chrony import find_server
     from muster.cli.host_clock import show_change
     from muster.clock import set_clock
     from muster.errors import MusterError
     from muster.service.rendezvous.clock import Judgement, judge
-    from muster.service.rendezvous.medium import load_window
 
-    window = load_window(machine.root)
     found = judge(clock.now(), window)
     if found.set_to is not None:  # A server may know better; it may also have set the clock meanwhile.
         governor = await find_server(machine, _NTP_S)

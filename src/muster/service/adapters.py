@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from muster.frozen import dataclass
+from muster.model.meeting import Meeting
 from muster.model.wire.infra_env import HostStaticNetworkConfig
 from muster.service.api.table.route import PREFIX
 from muster.service.auth.credentials import link_of
@@ -57,17 +58,24 @@ class SealedVault:
 class HostTies:
     """Where hosts belong, for those who judge tokens."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, meeting: Meeting | None = None) -> None:
+        self._engine, self._meeting = engine, meeting
 
     def cluster_of(self, infra_env_id: str, host_id: str) -> str | None:
-        """The cluster of a host; one that is not known would be in that of the infra-env, and is told so."""
+        """The cluster of a host; one that is not known would be in that of the infra-env, and is told so.
+
+        Where hosts meet for one cluster they belong to it before it is made.
+        """
         try:
             if self._engine.find_host(host_id) is None:
-                return self._engine.infra_env(infra_env_id).cluster_id
-            return self._engine.host(host_id, infra_env_id).cluster_id
+                found = self._engine.infra_env(infra_env_id).cluster_id
+            else:
+                found = self._engine.host(host_id, infra_env_id).cluster_id
         except NotFound:
             return None
+        if found is None and self._meeting is not None and infra_env_id == self._meeting.infra_env_id:
+            return self._meeting.cluster_id
+        return found
 
     def clusters_of(self, infra_env_id: str) -> Collection[str]:
         try:

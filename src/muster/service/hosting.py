@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from muster.errors import MusterError, UserError, cannot
 from muster.frozen import dataclass
 from muster.image.base_image import BaseImage
+from muster.release.model import Release
 from muster.service.adapters import (
     Addresses,
     EngineMedia,
@@ -52,9 +53,11 @@ from muster.service.edge.given import Given, doubts, read_identity
 from muster.service.edge.headers import SecureHeaders
 from muster.service.edge.limits import Limits
 from muster.service.edge.limits import Settings as LimitSettings
+from muster.service.edge.page import BUILT, Page
 from muster.service.edge.paths import CleanPaths
 from muster.service.edge.protocol import server_settings
 from muster.service.edge.redirect import make_redirect
+from muster.service.edge.split import Split
 from muster.service.edge.tls import (
     Identity,
     Moment,
@@ -64,6 +67,7 @@ from muster.service.edge.tls import (
     make_identity,
 )
 from muster.service.engine import Engine
+from muster.service.house import House
 from muster.service.media.asgi import Embedded
 from muster.service.media.bases import KnownImages
 from muster.service.media.compose import Composer
@@ -76,7 +80,6 @@ from muster.service.store.claim import Claim
 from muster.service.store.open import claim_store, open_store
 from muster.service.store.port import Store
 
-_MEDIA: Final = ("/byid/", "/bytoken/", "/byapikey/", "/images/", "/boot-artifacts/")
 _PATIENCE_S: Final = 60.0
 _POOL_BYTES: Final = 1024
 _DRAIN_S: Final = 10.0
@@ -110,6 +113,9 @@ class Settings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     site: SiteTerms = field(default_factory=SiteTerms)
     """What the one site says that it runs for, if there is one."""
+    house: House = field(default_factory=House)
+    page: Path = BUILT
+    """The built files of the page for browsers."""
 
 
 @dataclass(frozen=True)
@@ -170,11 +176,15 @@ class Running:
             offers=settings.offers,
             time_passed=partial(time_passed, disabled=settings.disabled),
             url=url,
+            house=settings.house,
+            find_release=_told(find_release),
+            fingerprint=lambda: self.identity.fingerprint,
         )
         self._committer = Committer(self.store)
         self.service = Service(self.engine, self.store, self._committer, around)
         self._desk = Desk(media, composer, signer)
         self._embedded = Embedded(self._desk, _PATIENCE_S)
+        self.page = Page(settings.page)
         self.app = self._make_app()
 
     def _identify(self) -> Identity:
@@ -203,10 +213,10 @@ class Running:
 
     def _make_app(self) -> Any:
         load_operations()
-        guard = Guard(self.tokens, self._ended, HostTies(self.engine))
+        guard = Guard(self.tokens, self._ended, HostTies(self.engine, self.settings.house.meeting))
         desk = LoginDesk(self.login, self._ended, lambda: self._clock().timestamp())
         api = Api(self.service, ROUTES, guard, desk)
-        inner = CleanPaths(_Split(api, self._embedded), PREFIX)
+        inner = CleanPaths(Split(api, self._embedded, self.page), PREFIX)
         limited = Limits(inner, self.settings.limits, asyncio_clock)
         return SecureHeaders(limited, _request_names(os.urandom), PREFIX)
 
@@ -252,23 +262,24 @@ class Running:
             await asyncio.sleep(_SIGN_S)
 
 
-class _Split:
-    """Media here, everything else there."""
-
-    def __init__(self, api: Api, media: Embedded) -> None:
-        self._api, self._media = api, media
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        app: Any = self._media if scope.get("path", "").startswith(_MEDIA) else self._api
-        await app(scope, receive, send)
-
-
 def _serve_media(desk: Desk, listening: socket.socket) -> AbstractAsyncContextManager[None]:
     """The server for firmware; what it is made of takes a while to load, and many services have none."""
     from muster.service.media.server import serve_media
     from muster.serving.server import Place
 
     return serve_media(desk, Place(listening, _PATIENCE_S))
+
+
+def _told(find: FindRelease) -> Callable[[str, str], Release | str]:
+    """The same, with the reason as an answer when there is none."""
+
+    def look(version: str, architecture: str) -> Release | str:
+        try:
+            return find(version, architecture)
+        except MusterError as error:
+            return error.message
+
+    return look
 
 
 def _pooled(chance: Callable[[int], bytes]) -> Callable[[int], bytes]:

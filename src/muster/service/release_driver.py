@@ -40,5 +40,11 @@ class ReleaseDriver(Protocol):
         `<role>.ign` for roles, `host/<id>.ign` for hosts.
         """
 
+    def credentials(self, order: ClusterOrder) -> Mapping[str, bytes]:
+        """Those of the cluster's files that people use it with, before the others can be made.
+
+        What is made later goes with them: `secrets` of an order has to bring the secrets among them back.
+        """
+
     def images(self, order: ClusterOrder) -> tuple[str, ...]:
         """The images that a host must be able to get before it is installed."""

@@ -19,9 +19,11 @@ from typing import Final, Protocol, TypeVar
 from muster.frozen import dataclass
 from muster.model.wire.infra_env import HostStaticNetworkConfig
 from muster.model.wire.reports import StepReply
+from muster.release.model import Release
 from muster.service.background import Background, Handle, LoopBackground
 from muster.service.clock import WatchedClock
 from muster.service.engine import Engine
+from muster.service.house import House
 from muster.service.news import Newsroom
 from muster.service.offers import Offers
 from muster.service.preparing import Preparer
@@ -114,6 +116,11 @@ class HostCredentials(Protocol):
     def issue(self, infra_env_id: str, host_id: str) -> str: ...
 
 
+def no_release(version: str, _architecture: str) -> Release | str:
+    """There is none."""
+    return f"there is no release {version}"
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """What the service is given: nothing of the world reaches it otherwise."""
@@ -131,6 +138,11 @@ class Surroundings:
     background: Background = field(default_factory=LoopBackground)
     url: str = ""
     """Where callers find the service; empty where nobody calls."""
+    house: House = field(default_factory=House)
+    find_release: Callable[[str, str], Release | str] = no_release
+    """The release of a version for an architecture, or why it is not there."""
+    fingerprint: Callable[[], str] = str
+    """Of the certificate that callers see now."""
     steady: Callable[[], float] | None = None
     """Seconds that only ever grow, however the clock is set; none: nobody sets it."""
 
@@ -149,6 +161,7 @@ class Service:
         self.engine, self.store, self.around = engine, store, around
         self.news = news or Newsroom()
         self.preparer = Preparer(self)
+        self.started_at = around.clock()
         self.sent: dict[str, Sent] = {}
         """What each host was told to do. Not worth a write: after a start it is told again."""
         self.images: dict[tuple[str, str], tuple[str, ...]] = {}

@@ -255,6 +255,10 @@ class Cluster(State, frozen=True, kw_only=True):
     """Whether its kubeconfig is there, with the authority of its ingress."""
     kubeconfig_given: bool = False
     """Whether people had it before the installation, so that nobody waits for one."""
+    access_for: str = ""
+    """The domain that its credentials were made for, if they were made before its installation."""
+    access_taken: tuple[str, ...] = ()
+    """What of them people have: the domain of the kubeconfig, and the file with the password."""
     rivals: tuple[str, ...] | None = None
     """MACs of others that answer at the address where the hosts of a site meet; None without a site."""
     strangers: dict[str, str] | None = None

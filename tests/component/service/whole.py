@@ -142,10 +142,10 @@ def machines(count: int, kind: str = "kvm-libvirt") -> list[Machine]:
     return [number_machine(load_machine(MACHINES / f"{kind}.json"), number) for number in range(count)]
 
 
-def small_release(folder: Path) -> Release:
+def small_release(folder: Path, *add_ons: str) -> Release:
     """A release of the real recipe, whose programs are a few bytes."""
     store = create_store(folder / "store")
-    put_whole(store, *make_whole(folder, home=find_home()))
+    put_whole(store, *make_whole(folder, *add_ons, home=find_home()))
     return load_release(store, choose_release(store, "", "amd64"))
 
 

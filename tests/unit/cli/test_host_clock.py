@@ -13,6 +13,7 @@ from muster.cli.host_clock import HostClock
 from muster.cli.host_rendezvous_clock import put_right, tell_others
 from muster.client.calls import Refused, Unreachable
 from muster.clock import Change
+from muster.service.rendezvous.medium import load_window
 from tests.clocks import EPOCH, HandClock
 from tests.seeds import fixed_secrets
 from tests.unit.agent.steps.recorded import Recorded, finish, good
@@ -28,7 +29,9 @@ def rendezvous(folder: Path, clock: HandClock, tracking: str = UNSYNCED) -> tupl
     """What is wrong in the end, and how the clock was set."""
     boot("single-node-none", folder / "root", fixed_secrets())
     machine = Recorded({"chronyc -n -c tracking": good(tracking)}, folder / "root")
-    judgement, change = finish(put_right(machine, clock, Board(folder / "clock.json", clock.now)))
+    judgement, change = finish(
+        put_right(machine, clock, Board(folder / "clock.json", clock.now), load_window(machine.root))
+    )
     return judgement.trouble, change
 
 

@@ -59,6 +59,8 @@ class Settings(msgspec.Struct, frozen=True):
     remember_s: float = 3600.0
     """For how long the same reply is not sent a second time."""
     restart_s: float = 2.0
+    returns: bool = False
+    """Whether it registers again when the service does not know it any more, as Muster's own agent does."""
     reply_tries: int = 4
     report_tries: int = 360
 
@@ -200,6 +202,8 @@ class AgentLoop:
             self._backoff.reset()
             self._failing_since = None
             self._obey(got.steps, now)
+        elif got.status == 404 and self._settings.returns:
+            self._restart(now)
         elif got.status == 404:
             self._freeze()
         else:

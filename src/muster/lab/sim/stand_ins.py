@@ -91,16 +91,18 @@ class ModelDriver:
     def images(self, order: ClusterOrder) -> tuple[str, ...]:  # noqa: ARG002
         return self._images
 
-    def prepare(self, order: ClusterOrder) -> Mapping[str, bytes]:
-        members = find_members(order)
+    def credentials(self, order: ClusterOrder) -> Mapping[str, bytes]:
         authority = base64.b64encode(_AUTHORITY.encode()).decode()
         config = {
             "clusters": [{"name": order.cluster.name, "cluster": {"certificate-authority-data": authority}}]
         }
+        return {"kubeconfig-noingress": json.dumps(config).encode(), "kubeadmin-password": b"model"}
+
+    def prepare(self, order: ClusterOrder) -> Mapping[str, bytes]:
+        members = find_members(order)
         return {
+            **self.credentials(order),
             "install-config.yaml": render_install_config(order).encode(),
-            "kubeconfig-noingress": json.dumps(config).encode(),
-            "kubeadmin-password": b"model",
             "metadata.json": json.dumps({"clusterName": order.cluster.name}).encode(),
             **{f"host/{host.id}.ign": b"{}" for host, _ in members},
         }

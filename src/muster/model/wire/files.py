@@ -25,7 +25,8 @@ class Error(Wire, frozen=True, kw_only=True):
     id: Annotated[int, Meta(description="The HTTP status.", le=504, ge=400)]
     href: str
     code: Annotated[str, about("The HTTP status as a string.")]
-    reason: str
+    reason: Annotated[str, about("What is wrong, and what to do.")]
+    hint: Annotated[str, about("Of that, what to do.")] = ""
 
 
 class Event(Wire, frozen=True, kw_only=True):

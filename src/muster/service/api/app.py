@@ -14,6 +14,7 @@ from muster.errors import MusterError
 from muster.model.wire.files import Error, InfraError
 from muster.service.api.asking import make_check
 from muster.service.api.call import OPERATIONS, Answers, Call, LoginOperations, Reply
+from muster.service.api.house import check_house
 from muster.service.api.router import Router
 from muster.service.api.table.route import Route
 from muster.service.api.table.shapes import SHAPES
@@ -53,6 +54,10 @@ class Api:
         self._router = Router(known)
         self._checks = {each.operation_id: make_check(SHAPES[each.operation_id]) for each in known}
 
+    def has(self, path: str) -> bool:
+        """Whether a path is one of the interface."""
+        return bool(self._router.find(path)[0])
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
@@ -73,6 +78,7 @@ class Api:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
             grant = await self._admit(route, ids, scope)
+            check_house(self._service.around.house, route, grant)
             query = _query(scope)
             if (check := self._checks[route.operation_id]) is not None:
                 check(query, headers)
@@ -174,10 +180,12 @@ def _failure(error: Exception, route: Route) -> Reply:
     if isinstance(error, NotAdmitted):
         return Reply(error.code, _encoder.encode(InfraError(code=error.code, message=error.message)))
     if isinstance(error, MusterError):
-        return _error(code_of(error), f"{error.message}; {error.hint}" if error.hint else error.message)
+        reason = f"{error.message}; {error.hint}" if error.hint else error.message
+        return _error(code_of(error), reason, error.hint)
     _log.error("%s: a bug in Muster", route.operation_id, exc_info=error)
     return _error(500, f"{route.operation_id} failed through a bug in Muster; its log has more")
 
 
-def _error(code: int, reason: str) -> Reply:
-    return Reply(code, _encoder.encode(Error(kind="Error", id=code, href="", code=str(code), reason=reason)))
+def _error(code: int, reason: str, hint: str = "") -> Reply:
+    body = Error(kind="Error", id=code, href="", code=str(code), reason=reason, hint=hint)
+    return Reply(code, _encoder.encode(body))

@@ -13,7 +13,7 @@ from muster.model.wire.enums import ArchitectureSupportLevelId, FeatureSupportLe
 from muster.model.wire.versions import Feature, ListVersions, OpenshiftVersion
 from muster.service.api.call import Call, Reply, answers, reply
 from muster.service.api.clusters import cluster_of, realm_of
-from muster.service.refusals import BadRequest, NotFound
+from muster.service.refusals import BadRequest
 from muster.service.validations.requirements import preflight_requirements
 
 FORBIDDEN_HOSTNAMES = (
@@ -131,23 +131,3 @@ async def supported_platforms(call: Call) -> Reply:
 @answers("v2GetPreflightRequirements")
 async def preflight(call: Call) -> Reply:
     return reply(preflight_requirements(cluster_of(call)))
-
-
-@answers("V2ListSupportedOperators")
-async def operators(_call: Call) -> Reply:
-    return reply([])
-
-
-@answers("V2ListOperatorProperties")
-async def operator_properties(call: Call) -> Reply:
-    raise NotFound(f"there is no operator {call.ids['operator_name']}", hint="none can be chosen yet")
-
-
-@answers("V2ListBundles")
-async def bundles(_call: Call) -> Reply:
-    return reply([])
-
-
-@answers("V2GetBundle")
-async def bundle(call: Call) -> Reply:
-    raise NotFound(f"there is no bundle {call.ids['id']}", hint="none can be chosen yet")

@@ -19,6 +19,8 @@ from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.showing import cluster_reply, shown_cluster, shown_host
 from muster.service.api.views.files import show_ignored
 from muster.service.decisions import clusters as decide
+from muster.service.decisions.house import found_cluster
+from muster.service.decisions.operators import Offered
 from muster.service.realm import Draft, Realm
 from muster.service.state import Cluster
 
@@ -42,9 +44,35 @@ async def change(call: Call, decision: Callable[[Draft], T]) -> T:
 
 @answers("v2RegisterCluster")
 async def register_cluster(call: Call) -> Reply:
-    params, id = _choose_release(call, call.decode(ClusterCreateParams)), call.service.new_id()
-    seal = call.service.around.vault.seal
-    return await _create(call, id, lambda draft: decide.register_cluster(draft, id, params, seal))
+    params, around = _choose_release(call, call.decode(ClusterCreateParams)), call.service.around
+    own = (around.vault.seal, offered_of(call, params.openshift_version, params.cpu_architecture or ""))
+    if around.house.mode == "interactive":
+        return await _found(call, params, own)
+    id = call.service.new_id()
+    return await _create(call, id, lambda draft: decide.register_cluster(draft, id, params, *own))
+
+
+async def _found(call: Call, params: ClusterCreateParams, own: tuple[decide.Seal, Offered]) -> Reply:
+    """The one cluster that this service is for."""
+    service, house = call.service, call.service.around.house
+    assert house.meeting is not None
+    id, pool = house.meeting.cluster_id, house.meeting.infra_env_id
+    try:
+        await service.move(
+            lambda: (service.engine.create(id), service.engine.realm_of("infra-env", pool)),
+            lambda draft, pool: found_cluster(draft, pool, house, params, own),
+            call.request_id,
+        )
+    except BaseException:
+        service.engine.drop_empty(id)
+        raise
+    return await cluster_reply(call, id, 201)
+
+
+def offered_of(call: Call, version: str, architecture: str) -> Offered:
+    """What can be chosen on top of a release; nothing when that is not there yet."""
+    found = call.service.around.find_release(version, architecture or "x86_64")
+    return () if isinstance(found, str) else found.add_ons
 
 
 def _choose_release(call: Call, params: ClusterCreateParams) -> ClusterCreateParams:
@@ -98,8 +126,13 @@ async def get_cluster(call: Call) -> Reply:
 
 @answers("V2UpdateCluster")
 async def update_cluster(call: Call) -> Reply:
-    params, seal = call.decode(V2ClusterUpdateParams), call.service.around.vault.seal
-    await change(call, lambda draft: decide.update_cluster(draft, params, seal))
+    params, seal, cluster = (
+        call.decode(V2ClusterUpdateParams),
+        call.service.around.vault.seal,
+        cluster_of(call),
+    )
+    offered = offered_of(call, cluster.openshift_version, cluster.cpu_architecture)
+    await change(call, lambda draft: decide.update_cluster(draft, params, seal, offered))
     return await cluster_reply(call, call.ids["cluster_id"], 201)
 
 

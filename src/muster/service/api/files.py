@@ -11,6 +11,8 @@ from muster.model.wire.infra_env import PresignedUrl
 from muster.service.api.call import Call, Reply, answers, empty, file, reply
 from muster.service.api.clusters import change, cluster_of
 from muster.service.api.views.files import show_credentials
+from muster.service.auth.personas import Persona
+from muster.service.credentials import KUBECONFIG, PASSWORD, domain_of, make_credentials, note_taken
 from muster.service.decisions import checks
 from muster.service.preparing import SECRET_FILES, order_of
 from muster.service.refusals import BadRequest, NotFound, StateConflict
@@ -48,20 +50,30 @@ async def download_file(call: Call) -> Reply:
 
 @answers("V2DownloadClusterCredentials")
 async def download_credentials(call: Call) -> Reply:
-    cluster, name = cluster_of(call), _wanted(call, _CREDENTIALS)
-    if name == "kubeconfig" and not _read(call, cluster, name):
-        return file(_file(call, cluster, "kubeconfig-noingress").body, name)  # type: ignore[arg-type]
-    return _file(call, cluster, name)
+    name = _wanted(call, _CREDENTIALS)
+    is_person = call.grant is not None and call.grant.persona is Persona.USER
+    if is_person:
+        await make_credentials(call.service, call.ids["cluster_id"])
+    cluster = cluster_of(call)
+    source = name
+    if name == "kubeconfig" and not credential(call, cluster, name):
+        source = KUBECONFIG
+    found = _file(call, cluster, source)
+    if is_person:
+        taken = PASSWORD if name == PASSWORD else KUBECONFIG
+        await change(call, lambda draft: note_taken(draft, domain_of(cluster), taken))
+    return file(found.body, name)  # type: ignore[arg-type]
 
 
 @answers("V2GetCredentials")
 async def get_credentials(call: Call) -> Reply:
+    await make_credentials(call.service, call.ids["cluster_id"])
     cluster = cluster_of(call)
-    password = _read(call, cluster, "kubeadmin-password")
+    password = credential(call, cluster, PASSWORD)
     if not password:
         raise StateConflict(
             f"cluster {cluster.name} has no credentials yet: it is {cluster.status}",
-            hint="they are made when its installation begins",
+            hint="they are made when somebody asks for them, or when its installation begins",
         )
     return reply(show_credentials(cluster, "kubeadmin", password.decode().strip()))
 
@@ -120,7 +132,8 @@ def _wanted(call: Call, known: frozenset[str]) -> str:
     return name
 
 
-def _read(call: Call, cluster: Cluster, name: str) -> bytes | None:
+def credential(call: Call, cluster: Cluster, name: str) -> bytes | None:
+    """A file of a cluster, opened if it is sealed; None when there is none."""
     body = call.service.store.document(cluster.id, cluster.id, f"file/{name}")
     if body is not None and name in SECRET_FILES:
         return call.service.around.vault.open(cluster.id, name, body.decode()).encode()
@@ -128,7 +141,7 @@ def _read(call: Call, cluster: Cluster, name: str) -> bytes | None:
 
 
 def _file(call: Call, cluster: Cluster, name: str) -> Reply:
-    body = _read(call, cluster, name)
+    body = credential(call, cluster, name)
     if body is None:
         raise NotFound(
             f"cluster {cluster.name} has no {name} yet: it is {cluster.status}",

@@ -10,6 +10,7 @@ from muster.model.wire.host import BindHostParams, HostIgnitionParams, HostUpdat
 from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.showing import host_reply, shown_host
 from muster.service.decisions import hosts as decide
+from muster.service.decisions.house import check_role
 from muster.service.realm import Draft, Realm
 from muster.service.state import Host
 from muster.service.states import host as states
@@ -52,7 +53,13 @@ async def get_host(call: Call) -> Reply:
 @answers("v2UpdateHost")
 async def update_host(call: Call) -> Reply:
     params, seal = call.decode(HostUpdateParams), call.service.around.vault.seal
-    await change(call, lambda draft, host: decide.update_host(draft, host, params, seal))
+    house = call.service.around.house
+
+    def decision(draft: Draft, host: Host) -> None:
+        check_role(house, host, params)
+        decide.update_host(draft, host, params, seal)
+
+    await change(call, decision)
     return await host_reply(call, call.ids["host_id"], 201)
 
 

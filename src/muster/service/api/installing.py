@@ -12,6 +12,7 @@ from muster.model.wire.operators import OperatorMonitorReport
 from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.clusters import change, cluster_of
 from muster.service.api.showing import cluster_reply
+from muster.service.decisions.house import settle_watched
 from muster.service.decisions.installing import begin_installation
 from muster.service.preparing import merge_ingress
 from muster.service.realm import Draft
@@ -26,12 +27,19 @@ async def _act(call: Call, decision: Any) -> Reply:
 
 @answers("v2InstallCluster")
 async def install(call: Call) -> Reply:
+    house = call.service.around.house
     addresses = {
         each.rendezvous_ip
         for each in call.service.engine.infra_envs()
         if each.cluster_id == call.ids["cluster_id"] and each.rendezvous_ip
     }
-    return await _act(call, lambda draft: begin_installation(draft, min(addresses, default="")))
+
+    def decision(draft: Draft) -> None:
+        begin_installation(draft, house.rendezvous_ip or min(addresses, default=""))
+        if house.mode == "interactive":
+            settle_watched(draft)
+
+    return await _act(call, decision)
 
 
 @answers("V2CancelInstallation")

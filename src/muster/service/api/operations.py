@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from muster.service.api import (  # noqa: F401 - each says which operations it answers
+    add_ons,
     agents,
     catalogue,
+    checking,
     clusters,
+    farewell,
     files,
     hosts,
+    house,
     infra_envs,
     installing,
     logs,

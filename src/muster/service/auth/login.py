@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import math
 from base64 import urlsafe_b64encode
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from msgspec import Struct
@@ -75,6 +75,11 @@ class Login:
         self._random = random
         self._attempts = Attempts()
         self._turn = asyncio.Lock()
+
+    def accept(self, password_hash: str) -> None:
+        """From now on this password lets people in."""
+        check_hash(password_hash)
+        self.settings = replace(self.settings, password_hash=password_hash)
 
     @property
     def ways(self) -> tuple[str, ...]:

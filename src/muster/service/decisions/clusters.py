@@ -24,7 +24,7 @@ from muster.model.wire.cluster import (
 )
 from muster.model.wire.operators import MonitoredOperator
 from muster.service.decisions import checks
-from muster.service.decisions.operators import Operators, asked_operators, replace_operators
+from muster.service.decisions.operators import Offered, Operators, asked_operators, replace_operators
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest, StateConflict
 from muster.service.state import Cluster
@@ -58,7 +58,9 @@ _Params: TypeAlias = ClusterCreateParams | V2ClusterUpdateParams
 _CONSOLE: Final = MonitoredOperator(name="console", operator_type="builtin", timeout_seconds=3600)
 
 
-def register_cluster(draft: Draft, id: str, params: ClusterCreateParams, seal: Seal) -> Cluster:
+def register_cluster(
+    draft: Draft, id: str, params: ClusterCreateParams, seal: Seal, offered: Offered = ()
+) -> Cluster:
     """A new cluster, with the networks that most have when nothing else is said."""
     values = _read(params, id, seal)
     values.setdefault(
@@ -70,7 +72,7 @@ def register_cluster(draft: Draft, id: str, params: ClusterCreateParams, seal: S
         values.setdefault("platform", Platform(type="none"))
         values["user_managed_networking"] = True
     _check_shape(count, values)
-    asked = asked_operators(params) or ()
+    asked = asked_operators(params, offered) or ()
     cluster = _new(draft, id, "insufficient", asked, **values)
     draft.add(cluster)
     draft.tell(
@@ -131,7 +133,7 @@ def register_disconnected(draft: Draft, id: str, params: DisconnectedClusterCrea
     return cluster
 
 
-def update_cluster(draft: Draft, params: V2ClusterUpdateParams, seal: Seal) -> Cluster:
+def update_cluster(draft: Draft, params: V2ClusterUpdateParams, seal: Seal, offered: Offered = ()) -> Cluster:
     """Other values for a cluster that is not being installed."""
     cluster = draft.cluster
     if cluster.status not in CHANGEABLE:
@@ -143,7 +145,7 @@ def update_cluster(draft: Draft, params: V2ClusterUpdateParams, seal: Seal) -> C
     if "machine_networks" in values:
         values["machine_networks_reason"] = ""
     _check_shape(values.get("control_plane_count", cluster.control_plane_count), values)
-    if (asked := asked_operators(params)) is not None:
+    if (asked := asked_operators(params, offered)) is not None:
         values["monitored_operators"] = replace_operators(cluster, asked)
     draft.change(cluster, **values, updated_at=draft.now)
     return draft.cluster

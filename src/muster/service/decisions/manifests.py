@@ -50,12 +50,15 @@ def document_name(key: str) -> str:
     return f"manifest/{key}"
 
 
+def name_fault(name: str) -> str:
+    """Why a manifest cannot be called so; empty when it can."""
+    return "" if _NAME.fullmatch(name) else f"{name!r} is no name of a manifest"
+
+
 def _put(draft: Draft, folder: Folder, name: str, content: str) -> Manifest:
     _check_open(draft)
-    if not _NAME.fullmatch(name):
-        raise checks.refuse(
-            "file_name", f"{name!r} is no name of a manifest", "end it with .yaml, .yml or .json"
-        )
+    if fault := name_fault(name):
+        raise checks.refuse("file_name", fault, "end it with .yaml, .yml or .json")
     body = _decode(content)
     _check_yaml(name, body)
     key = f"{folder}/{name}"

@@ -24,6 +24,7 @@ from muster.release.model import Release
 from muster.release.node.authorities import SiteAuthorities, make_authorities
 from muster.release.node.cluster import Cluster as NodeCluster
 from muster.release.node.payload import plan_cluster
+from muster.service.decisions.operators import chosen_add_ons
 from muster.service.drivers.install_config import render_install_config
 from muster.service.drivers.keeping import keep_each_other
 from muster.service.drivers.members import find_members, host_name
@@ -72,6 +73,13 @@ class KubernetesDriver:
         release = self._release(order)
         return tuple(image.pullspec for image in release.images)
 
+    def credentials(self, order: ClusterOrder) -> Mapping[str, bytes]:
+        """None for a site: its people have them since its medium was made."""
+        if self._terms.authorities is not None:
+            return {}
+        secrets = self._secrets(order)
+        return _credentials(order, secrets, build_pki(secrets))
+
     def _release(self, order: ClusterOrder) -> Release:
         return self._find(order.cluster.openshift_version, order.cluster.cpu_architecture)
 
@@ -85,8 +93,9 @@ class KubernetesDriver:
         files["metadata.json"] = json.dumps({"clusterName": order.cluster.name, "clusterID": id}).encode()
         authorities = make_authorities(site, id, self._random, self._clock())
         members = {host_name(host): host for host in order.hosts}
-        cluster = self._cluster(order, id)
-        configs = plan_cluster(self._release(order), cluster, authorities, self._random)
+        release = self._release(order)
+        cluster = self._cluster(order, id, release)
+        configs = plan_cluster(release, cluster, authorities, self._random)
         trees = {name: _tree(order, members[name], config) for name, config in configs.items()}
         for name, tree in keep_each_other(cluster, trees).items():
             files[f"host/{members[name].id}.ign"] = json.dumps(tree).encode()
@@ -98,8 +107,9 @@ class KubernetesDriver:
             return parse_secrets(json.loads(order.secrets), "the secrets of the cluster")
         return make_secrets(self._random, self._clock())
 
-    def _cluster(self, order: ClusterOrder, id: str) -> NodeCluster:
+    def _cluster(self, order: ClusterOrder, id: str, release: Release) -> NodeCluster:
         state, terms = order.cluster, self._terms
+        chosen = chosen_add_ons(state, release.add_ons)
         return NodeCluster(
             name=state.name,
             base_domain=state.base_dns_domain,
@@ -119,7 +129,7 @@ class KubernetesDriver:
             tuning=terms.tuning,
             time_servers=_time_servers(order),
             machines=tuple(ip_network(each.cidr or "") for each in state.machine_networks),
-            add_ons=terms.add_ons,
+            add_ons=tuple(dict.fromkeys((*terms.add_ons, *chosen))),
             manifests=(*terms.manifests, *_manifests(order)),
         )
 

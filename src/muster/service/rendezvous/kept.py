@@ -47,8 +47,28 @@ def keep(data: Path, medium: Medium) -> Kept:
             save_file(data / name, source.read_bytes(), mode=0o600)
         except OSError as error:
             raise cannot("read", source, error) from error
-    save_file(data / _FILE, msgspec.json.encode(kept), mode=0o600)
+    save_kept(data, kept)
     return kept
+
+
+def keep_own(data: Path, meeting: Meeting) -> Kept:
+    """The same for a service that no medium made: it has a certificate and tokens of its own.
+
+    What was kept before of the same meeting stays: people may log in with the password already.
+    """
+    make_folder(data)
+    kept = Kept(str(meeting.ip), meeting.cluster_id, meeting.infra_env_id, "", "")
+    if (data / _FILE).exists():
+        before = load_kept(data)
+        if before.meeting == meeting:
+            return before
+    save_kept(data, kept)
+    return kept
+
+
+def save_kept(data: Path, kept: Kept) -> None:
+    """Write who the service is."""
+    save_file(data / _FILE, msgspec.json.encode(kept), mode=0o600)
 
 
 def load_kept(data: Path) -> Kept:
@@ -63,6 +83,6 @@ def load_kept(data: Path) -> Kept:
         ) from error
 
 
-def certificate_of(data: Path) -> Given:
-    """The certificate that was kept, with its key."""
-    return Given(data / _CERTIFICATE, data / _KEY)
+def find_certificate(data: Path) -> Given | None:
+    """The certificate that was kept, with its key; a service that no medium made has its own."""
+    return Given(data / _CERTIFICATE, data / _KEY) if (data / _CERTIFICATE).exists() else None

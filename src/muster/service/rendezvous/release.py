@@ -6,9 +6,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import field
 from typing import Final, TypeAlias
 
 from muster.errors import MusterError, UserError
+from muster.frozen import dataclass
 from muster.model.plan import Plan
 from muster.release.at_registry import RegistrySource
 from muster.release.layers import read_files
@@ -31,11 +33,26 @@ async def _tell_nobody(_release: Release) -> None:
     pass
 
 
+@dataclass(frozen=True)
+class ReleasePlace:
+    """Where a release is."""
+
+    image: str
+    architecture: str
+    """As Go names it."""
+    settings: Settings = field(default_factory=Settings)
+
+
+def place_of(plan: Plan) -> ReleasePlace:
+    """Where the release of a site is."""
+    return ReleasePlace(plan.release_image, plan.architecture, settings_of(plan))
+
+
 class SiteRelease:
     """A release that is fetched while the hosts come together; until it is there it says what is wrong."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, place: ReleasePlace) -> None:
+        self._place = place
         self._found: Release | None = None
         self._trouble = "it is being fetched"
 
@@ -43,7 +60,7 @@ class SiteRelease:
         """The release, whatever version is asked for: a site has one."""
         if self._found is None:
             raise UserError(
-                f"the release {self._plan.release_image} is not there yet: {self._trouble}",
+                f"the release {self._place.image} is not there yet: {self._trouble}",
                 hint="check the mirror registry of the site, and the way to it",
             )
         return self._found
@@ -64,17 +81,17 @@ class SiteRelease:
                 pause_s = min(2 * pause_s, _LONGEST_S)
 
     async def _read(self) -> Release:
-        plan = self._plan
-        reference = parse_reference(plan.release_image)
-        async with open_client(settings_of(plan)) as client:
+        place = self._place
+        reference = parse_reference(place.image)
+        async with open_client(place.settings) as client:
             source = RegistrySource(client, reference)
-            files = await read_files(source, (RELEASE_FILE,), architecture=plan.architecture, limit=_LARGEST)
+            files = await read_files(source, (RELEASE_FILE,), architecture=place.architecture, limit=_LARGEST)
         if RELEASE_FILE not in files:
             raise UserError(
-                f"{plan.release_image} is no release of Kubernetes",
+                f"{place.image} is no release of Kubernetes",
                 hint="name one that `muster release build` made, and mirror it to the site",
             )
-        return parse_release(files[RELEASE_FILE], plan.release_image)
+        return parse_release(files[RELEASE_FILE], place.image)
 
 
 def settings_of(plan: Plan) -> Settings:

@@ -21,14 +21,15 @@ from muster.model.setting_up import MANIFESTS
 from muster.release.model import Release
 from muster.service.drivers.kubernetes import SiteTerms
 from muster.service.hosting import Running, Settings, Sockets
-from muster.service.rendezvous.kept import Kept, certificate_of, keep, load_kept
+from muster.service.house import House
+from muster.service.rendezvous.kept import Kept, find_certificate, keep, load_kept
 from muster.service.rendezvous.medium import Medium
-from muster.service.rendezvous.release import SiteRelease
+from muster.service.rendezvous.release import SiteRelease, place_of
 from muster.service.rendezvous.unattended import Course, FindRivals, Unattended
 from muster.service.site_order import Wish, cluster_params, infra_env_params, wishes_of
 from muster.service.state import AddOn
 
-_NO_TIME_SERVERS: Final = frozenset({"ntp-synced"})
+NO_TIME_SERVERS: Final = frozenset({"ntp-synced"})
 """What nobody can ask of hosts whose site has no time servers: they agree among themselves."""
 _INSTALLED: Final = frozenset({"installed", "adding-hosts"})
 
@@ -114,9 +115,10 @@ async def serve_live(
     medium: Medium, data: Path, listening: socket.socket, here: Here
 ) -> AsyncIterator[Running]:
     """Serve a site whose hosts booted its medium, and install it; until the body ends."""
-    kept, release = keep(data, medium), SiteRelease(medium.plan)
-    disabled = frozenset() if medium.plan.ntp_sources else _NO_TIME_SERVERS
-    settings = _settings(kept, data, terms_of(medium, here.tuning), disabled)
+    kept, release = keep(data, medium), SiteRelease(place_of(medium.plan))
+    disabled = frozenset() if medium.plan.ntp_sources else NO_TIME_SERVERS
+    settings = settings_of(kept, data, terms_of(medium, here.tuning), House("site", medium.meeting))
+    settings = dataclasses.replace(settings, disabled=disabled)
     running = Running(settings, Sockets(listening), release.find)
     unattended = Unattended(running.service, course_of(medium), here.clock)
     watching = unattended.watch_rivals(here.find_rivals)
@@ -124,27 +126,30 @@ async def serve_live(
     async def note(found: Release) -> None:
         await unattended.note_add_ons(add_ons_of(found, medium.plan.add_ons))
 
-    async with running.serve(), _beside(release.fetch(note)), _beside(unattended.run()), _beside(watching):
+    async with running.serve(), beside(release.fetch(note)), beside(unattended.run()), beside(watching):
         yield running
 
 
 @contextlib.asynccontextmanager
 async def serve_installed(data: Path, listening: socket.socket) -> AsyncIterator[Running]:
     """Serve a site from the disk of the host that installed it: nothing is begun here any more."""
-    running = Running(_settings(load_kept(data), data, SiteTerms()), Sockets(listening), _no_release)
+    kept = load_kept(data)
+    settings = settings_of(kept, data, SiteTerms(), House("status", kept.meeting))
+    running = Running(settings, Sockets(listening), _no_release)
     async with running.serve():
         yield running
 
 
-def _settings(kept: Kept, data: Path, site: SiteTerms, disabled: frozenset[str] = frozenset()) -> Settings:
+def settings_of(kept: Kept, data: Path, site: SiteTerms, house: House) -> Settings:
+    """How the service of a site is to be, wherever it runs."""
     return Settings(
         data=data,
         url=kept.meeting.url,
-        certificate=certificate_of(data),
+        certificate=find_certificate(data),
         password_hash=kept.password_hash,
-        token_keys=(kept.token_key,),
-        disabled=disabled,
+        token_keys=(kept.token_key,) if kept.token_key else (),
         site=site,
+        house=house,
     )
 
 
@@ -160,7 +165,7 @@ async def wait_until_installed(running: Running, cluster_id: str) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Something goes on beside the body; when it fails, the body does."""
     owner = asyncio.current_task()
     assert owner is not None

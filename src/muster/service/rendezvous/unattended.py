@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Set
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias
@@ -28,6 +28,7 @@ from muster.service.decisions.installing import begin_installation
 from muster.service.derive.names import effective_name
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import NotFound, StateConflict, Unavailable
+from muster.service.rendezvous.noting import MAX_NAME, note_rivals, note_stranger, tell_clock, welcome
 from muster.service.service import Service
 from muster.service.site_order import Wish, find_wish
 from muster.service.state import AddOn, Cluster, Host
@@ -37,8 +38,6 @@ ATTEMPTS: Final = 3
 _AGAIN_S: Final = 10.0
 LOOK_S: Final = 15.0
 """How often is looked who else has the rendezvous IP."""
-_MAX_NAME: Final = 64
-_MOST_STRANGERS: Final = 100
 FindRivals: TypeAlias = Callable[[], Awaitable[tuple[str, ...]]]
 """Who else answers at the rendezvous IP: their MACs."""
 
@@ -85,7 +84,7 @@ class Unattended:
         self._created.set()
         self._service.on_stranger = self._note_stranger
         if (change := self._clock) is not None:
-            await self._service.change(lambda: self._realm, lambda draft: _tell_clock(draft, change))
+            await self._service.change(lambda: self._realm, lambda draft: tell_clock(draft, change))
         await self._look()
         async for _ in self._service.news.follow():
             try:
@@ -136,14 +135,14 @@ class Unattended:
         while True:
             rivals = await find()
             if rivals != self._cluster.rivals:
-                await self._service.change(lambda: self._realm, partial(_note_rivals, rivals))
+                await self._service.change(lambda: self._realm, partial(note_rivals, rivals))
             await asyncio.sleep(self._look_s)
 
     async def _note_stranger(self, host_id: str, name: str) -> None:
         """A node reports that an earlier life of the service installed, of which nothing is left."""
         if self._cluster.strangers is None or host_id not in self._cluster.strangers:
             await self._service.change(
-                lambda: self._realm, lambda draft: _note_stranger(draft, host_id, name[:_MAX_NAME])
+                lambda: self._realm, lambda draft: note_stranger(draft, host_id, name[:MAX_NAME])
             )
 
     @property
@@ -154,7 +153,7 @@ class Unattended:
         """Do what is next."""
         known = (self._cluster.strangers or {}).keys() & self._realm.hosts.keys()
         if known:
-            await self._service.change(lambda: self._realm, lambda draft: _welcome(draft, known))
+            await self._service.change(lambda: self._realm, lambda draft: welcome(draft, known))
         for host in list(self._realm.hosts.values()):
             if host.inventory is None:
                 continue
@@ -197,11 +196,6 @@ class Unattended:
             await self._service.change(lambda: self._realm, lambda draft: _stop(draft, host.id, fault))
 
 
-def _tell_clock(draft: Draft, change: Change) -> None:
-    what = f"The clock of the rendezvous host {change.words}"
-    draft.tell(draft.cluster, "rendezvous_clock_set", what, severity="warning")
-
-
 def _watched(cluster_id: str, on_top: tuple[str, ...]) -> tuple[MonitoredOperator, ...]:
     own = MonitoredOperator(cluster_id=cluster_id, name=PLATFORM, operator_type="builtin")
     more = (MonitoredOperator(cluster_id=cluster_id, name=name, operator_type="olm") for name in on_top)
@@ -221,25 +215,3 @@ def _note_fault(draft: Draft, host: Host, fault: str) -> None:
         text = f"Host {name}: the installation waits: {fault}"
         draft.tell(host, "site_not_applied", text, severity="error")
     draft.change(host, site_fault=fault)
-
-
-def _note_rivals(rivals: tuple[str, ...], draft: Draft) -> None:
-    draft.change(draft.cluster, rivals=rivals)
-    if rivals:
-        text = f"The rendezvous IP is also that of {', '.join(rivals)}: nothing is installed while that is so"
-        draft.tell(draft.cluster, "rendezvous_ip_doubled", text, severity="error")
-
-
-def _note_stranger(draft: Draft, host_id: str, name: str) -> None:
-    strangers = draft.cluster.strangers or {}
-    if host_id in draft.hosts or len(strangers) >= _MOST_STRANGERS:
-        return
-    draft.change(draft.cluster, strangers={**strangers, host_id: name})
-    text = f"Host {name} runs from its disk with keys that were lost when the rendezvous host restarted"
-    draft.tell(draft.cluster, "host_left_behind", text, severity="error", host_id=host_id)
-
-
-def _welcome(draft: Draft, ids: Set[str]) -> None:
-    """They registered: what they were before does not matter any more."""
-    left = {id: name for id, name in (draft.cluster.strangers or {}).items() if id not in ids}
-    draft.change(draft.cluster, strangers=left)

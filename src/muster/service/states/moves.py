@@ -77,6 +77,22 @@ def bind(pool: Draft, end: Draft, host: Host) -> Host:
     )
 
 
+def adopt(pool: Draft, end: Draft, host: Host) -> Host:
+    """A pool's host belongs to a cluster from now on, as if it had registered there; it need not notice."""
+    pool.remove(host)
+    pool.documents.update({(host.id, name): None for name in host.reports})
+    new = msgspec.structs.replace(
+        host,
+        **{**_NOBODYS, "cluster_id": end.cluster.id, "status": "discovering"},
+        status_info="The host belongs to the cluster now, and is looked at again",
+        status_updated_at=end.now,
+        updated_at=end.now,
+    )
+    return _arrive(
+        end, new, f"Host {name_of(host)}: belongs to cluster {end.cluster.name} now", "host_bind_succeeded"
+    )
+
+
 def unbind(start: Draft, pool: Draft, host: Host) -> Host:
     """A cluster's host goes back to its pool."""
     return _give_back(start, pool, host, "unbind")

@@ -100,6 +100,12 @@ def host_timeout(stage: str, cluster: Cluster | None) -> timedelta:
     return timedelta(minutes=minutes)
 
 
+def usual_seconds(stage: str) -> int:
+    """How long a stage usually takes on machines of today; a guess, which nothing depends on."""
+    seconds: int = _timeouts()["usual"].get(stage, 0)
+    return seconds
+
+
 def is_paused(host: Host, cluster: Cluster | None) -> bool:
     """Whether the clock of a host's stage stands still, because another host waits for somebody."""
     if cluster is None or cluster.status != "installing-pending-user-action":

@@ -20,7 +20,7 @@ from muster.image.ignition.agent import agent_config
 from muster.image.pki import build_pki, site_authorities
 from muster.image.secrets import SiteSecrets
 from muster.model.site import Environment
-from muster.service.rendezvous.kept import certificate_of, keep, load_kept
+from muster.service.rendezvous.kept import find_certificate, keep, load_kept
 from muster.service.rendezvous.medium import load_medium, load_meeting
 from muster.service.rendezvous.serving import course_of, terms_of
 from muster.service.site_order import cluster_params, infra_env_params, wishes_of
@@ -107,7 +107,8 @@ def test_a_directory_is_all_that_has_to_be_handed_over(tmp_path: Path) -> None:
     kept = keep(tmp_path / "data", medium)
     assert load_kept(tmp_path / "data") == kept
     assert kept.meeting == medium.meeting
-    given = certificate_of(tmp_path / "data")
+    given = find_certificate(tmp_path / "data")
+    assert given is not None
     assert given.certificate.read_bytes() == medium.certificate.certificate.read_bytes()
     assert {path.stat().st_mode & 0o077 for path in (tmp_path / "data").iterdir()} == {0}
 

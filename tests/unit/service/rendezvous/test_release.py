@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from muster.errors import UserError
 from muster.release.build.reading import find_add_ons, load_recipe
 from muster.release.build.recipe import find_home
 from muster.release.model import Needs, Release
-from muster.service.rendezvous.release import SiteRelease
+from muster.service.rendezvous.release import ReleasePlace, SiteRelease
 from muster.service.rendezvous.serving import add_ons_of
 from muster.service.state import AddOn
 from tests.releases import make_release
@@ -44,8 +43,7 @@ class Found(SiteRelease):
     """One that is there at once."""
 
     def __init__(self, release: Release) -> None:
-        plan: Any = type("Plan", (), {"release_image": "registry.example.com/release:1"})
-        super().__init__(plan)
+        super().__init__(ReleasePlace("registry.example.com/release:1", "amd64"))
         self.release = release
 
     async def _read(self) -> Release:

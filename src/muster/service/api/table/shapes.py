@@ -20,6 +20,7 @@ from muster.model.wire.enums import (
     ReleaseArchitecture,
 )
 from muster.service.api.table import own
+from muster.service.api.table.browser import BROWSER_SHAPES
 from muster.service.api.table.shape import STREAM, TEXT, Shape, header, may, need
 from muster.service.auth.login import Proof
 from muster.service.why import Why
@@ -277,4 +278,5 @@ SHAPES: Final[Mapping[str, Shape]] = {
     **HOST_SHAPES,
     **CATALOGUE_SHAPES,
     **OUR_SHAPES,
+    **BROWSER_SHAPES,
 }

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers with what is to be kept of a cluster, and with how far its hosts are."""
+
+from __future__ import annotations
+
+import asyncio
+
+from muster.service.api.call import Call, Reply, answers, file, reply
+from muster.service.api.clusters import change, cluster_of, realm_of
+from muster.service.api.files import credential
+from muster.service.credentials import KUBECONFIG, PASSWORD, domain_of, make_credentials, note_taken
+from muster.service.farewell import farewell_of, pack
+from muster.service.logs import HostLog, read_log
+from muster.service.refusals import NotFound, StateConflict
+from muster.service.store.port import Wanted
+from muster.service.timeline import PROGRESS, timeline_of
+
+USER = "kubeadmin"
+_ZIP = "application/zip"
+
+
+@answers("v2GetFarewell")
+async def get_farewell(call: Call) -> Reply:
+    realm, around = realm_of(call), call.service.around
+    await call.service.settle(realm.id)
+    assert realm.cluster is not None
+    return reply(farewell_of(realm.cluster, realm.hosts.values(), around.house, around.url))
+
+
+@answers("v2DownloadEverything")
+async def download_everything(call: Call) -> Reply:
+    service, around = call.service, call.service.around
+    await make_credentials(service, call.ids["cluster_id"])
+    realm, cluster = realm_of(call), cluster_of(call)
+    files = {
+        "kubeconfig": credential(call, cluster, "kubeconfig") or credential(call, cluster, KUBECONFIG),
+        PASSWORD: credential(call, cluster, PASSWORD),
+    }
+    there = {name: body for name, body in files.items() if body is not None}
+    if len(there) < len(files):
+        raise StateConflict(
+            f"the service does not have the credentials of cluster {cluster.name}",
+            hint="whoever made its medium has them: auth/kubeconfig beside it",
+        )
+    found = farewell_of(cluster, realm.hosts.values(), around.house, around.url)
+    body = pack(found, USER, there, service.now())
+    await change(call, lambda draft: note_taken(draft, domain_of(cluster), KUBECONFIG, PASSWORD))
+    return file(body, f"{domain_of(cluster)}.zip", _ZIP)
+
+
+@answers("v2GetTimeline")
+async def get_timeline(call: Call) -> Reply:
+    realm = realm_of(call)
+    await call.service.settle(realm.id)
+    assert realm.cluster is not None
+    wanted = Wanted(realms=frozenset({realm.id}), message="installation stage")
+    logged = await asyncio.to_thread(call.service.store.told, wanted)
+    events = [each.event for each in logged if each.event.name == PROGRESS]
+    return reply(timeline_of(realm.cluster, realm.hosts, events, call.service.now()))
+
+
+@answers("v2GetHostLog")
+async def get_host_log(call: Call) -> Reply:
+    realm, host_id = realm_of(call), call.ids["host_id"]
+    if host_id not in realm.hosts:
+        raise NotFound(f"host {host_id} is not in this cluster", hint="list its hosts")
+    body = await asyncio.to_thread(call.service.store.document, realm.id, realm.id, f"logs/{host_id}")
+    if body is None:
+        return reply(HostLog(lines=(), complete=False))
+    lines, needle = call.number("lines", 500), call.query.get("filter", "")
+    return reply(await asyncio.to_thread(read_log, body, lines, needle))

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A manifest: whether it is YAML, small enough, and made of objects that Kubernetes takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import yaml
+
+from muster.config.document.parse import parse_yaml
+from muster.model.problem import in_order
+from muster.model.tree import Source
+from muster.model.wire.struct import Wire, about
+from muster.service.checking.finding import Finding, make_finding
+from muster.service.decisions.manifests import MAX_BYTES, name_fault
+
+
+class ManifestToCheck(Wire, frozen=True, kw_only=True):
+    """A manifest as it is written."""
+
+    file_name: str
+    content: Annotated[str, about("The text itself.")]
+
+
+class ManifestObject(Wire, frozen=True, kw_only=True):
+    """An object that a manifest makes."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+
+
+class ManifestReport(Wire, frozen=True, kw_only=True):
+    """What is wrong with a manifest, and what is in it."""
+
+    valid: bool
+    problems: tuple[Finding, ...] = ()
+    documents: tuple[ManifestObject, ...] = ()
+
+
+def check_manifest(wanted: ManifestToCheck) -> ManifestReport:
+    """Everything that is wrong with a manifest."""
+    problems = list(_manifest_faults(wanted))
+    documents: tuple[ManifestObject, ...] = ()
+    if not problems:
+        bodies = [each for each in yaml.load_all(wanted.content, yaml.CSafeLoader) if each is not None]
+        documents = tuple(_object(each) for each in bodies if isinstance(each, dict))
+        problems += _object_faults(documents, is_patch=".patch" in wanted.file_name)
+    return ManifestReport(
+        valid=all(each.severity != "error" for each in problems),
+        problems=tuple(problems),
+        documents=documents,
+    )
+
+
+def _manifest_faults(wanted: ManifestToCheck) -> Iterator[Finding]:
+    if fault := name_fault(wanted.file_name):
+        yield Finding(severity="error", message=f"file name: {fault}", fix="call it like my-config.yaml")
+    size = len(wanted.content.encode("utf-8", "replace"))
+    if size > MAX_BYTES:
+        yield Finding(
+            severity="error", message=f"it has {size} bytes", fix=f"at most {MAX_BYTES} are taken; split it"
+        )
+        return
+    documents, problems = parse_yaml(Source(wanted.file_name or "manifest", wanted.content))
+    for each in in_order(problems):
+        line, column = each.place.position
+        yield make_finding(each, line, column)
+    if not problems:
+        yield from _kind_faults(len(documents), wanted)
+
+
+def _kind_faults(count: int, wanted: ManifestToCheck) -> Iterator[Finding]:
+    kind: type = list if ".patch" in wanted.file_name else dict
+    try:
+        bodies = [each for each in yaml.load_all(wanted.content, yaml.CSafeLoader) if each is not None]
+    except (yaml.YAMLError, ValueError, RecursionError):
+        yield Finding(
+            severity="error", message="it is not YAML that Kubernetes reads", fix="write plain YAML"
+        )
+        return
+    if not bodies:
+        yield Finding(
+            severity="error", message="nothing is in it", fix="write an object of Kubernetes", line=1
+        )
+    elif not all(isinstance(each, kind) for each in bodies):
+        what = (
+            "a patch, which is a list of operations"
+            if kind is list
+            else "an object, with apiVersion and kind"
+        )
+        yield Finding(
+            severity="error", message=f"one of its {count} documents is not {what}", fix=f"write {what}"
+        )
+
+
+def _object(body: dict[str, Any]) -> ManifestObject:
+    metadata = body.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    return ManifestObject(
+        api_version=_word(body.get("apiVersion")),
+        kind=_word(body.get("kind")),
+        name=_word(named.get("name") or named.get("generateName")),
+        namespace=_word(named.get("namespace")),
+    )
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _object_faults(documents: Sequence[ManifestObject], *, is_patch: bool) -> Iterator[Finding]:
+    """What the cluster would refuse, half an hour later."""
+    for number, each in enumerate(documents, 1):
+        missing = [
+            name
+            for name, value in (
+                ("apiVersion", each.api_version),
+                ("kind", each.kind),
+                ("metadata.name", each.name),
+            )
+            if not value and not (name == "metadata.name" and each.kind.endswith("List"))
+        ]
+        if missing and not is_patch:
+            which = f"document {number}" if len(documents) > 1 else "the object"
+            yield Finding(
+                severity="error",
+                message=f"{which} has no {', '.join(missing)}",
+                why="Kubernetes refuses an object without it, and the cluster would lack this one.",
+                fix="add what is missing",
+            )

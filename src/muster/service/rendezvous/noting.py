@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the service of a site notes in its log: its clock, others with its address, nodes that it forgot."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Final
+
+from muster.clock import Change
+from muster.service.realm import Draft
+
+MAX_NAME: Final = 64
+_MOST_STRANGERS: Final = 100
+
+
+def tell_clock(draft: Draft, change: Change) -> None:
+    """The clock of this host was set."""
+    what = f"The clock of the rendezvous host {change.words}"
+    draft.tell(draft.cluster, "rendezvous_clock_set", what, severity="warning")
+
+
+def note_rivals(rivals: tuple[str, ...], draft: Draft) -> None:
+    """Others answer at the rendezvous IP, or do not any more."""
+    draft.change(draft.cluster, rivals=rivals)
+    if rivals:
+        text = f"The rendezvous IP is also that of {', '.join(rivals)}: nothing is installed while that is so"
+        draft.tell(draft.cluster, "rendezvous_ip_doubled", text, severity="error")
+
+
+def note_stranger(draft: Draft, host_id: str, name: str) -> None:
+    """A node runs whose installation the service lost with its memory."""
+    strangers = draft.cluster.strangers or {}
+    if host_id in draft.hosts or len(strangers) >= _MOST_STRANGERS:
+        return
+    draft.change(draft.cluster, strangers={**strangers, host_id: name})
+    text = f"Host {name} runs from its disk with keys that were lost when the rendezvous host restarted"
+    draft.tell(draft.cluster, "host_left_behind", text, severity="error", host_id=host_id)
+
+
+def welcome(draft: Draft, ids: Set[str]) -> None:
+    """They registered: what they were before does not matter any more."""
+    left = {id: name for id, name in (draft.cluster.strangers or {}).items() if id not in ids}
+    draft.change(draft.cluster, strangers=left)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What somebody does at the page, step by step."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.serving import CLUSTER
+from tests.browser.stage import Stage
+
+STEPS = (
+    *("cluster-details", "operators", "host-discovery", "storage", "networking"),
+    *("custom-manifests", "credentials", "review"),
+)
+
+
+def log_in(page: Page, stage: Stage) -> None:
+    """With the code that the consoles show."""
+    page.goto(stage.url)
+    page.get_by_label("Code").fill(stage.code)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_test_id("link-state")).to_be_visible()
+
+
+def make_cluster(page: Page, stage: Stage, control_planes: int) -> None:
+    """The details, and on to the next step."""
+    if page.get_by_label("Cluster name").count() == 0:
+        page.get_by_text("Create cluster").first.click()
+    page.get_by_label("Cluster name").fill("alpha")
+    page.get_by_label("Base domain").fill("example.com")
+    page.locator("#details-topology").select_option(str(control_planes))
+    page.get_by_test_id("next").click()
+    expect(page).to_have_url(re.compile(f"{CLUSTER}/operators"))
+
+
+def is_at(page: Page, step: str) -> None:
+    """That a step is shown."""
+    expect(page).to_have_url(re.compile(f"/clusters/{CLUSTER}/{step}"))
+    expect(page.get_by_test_id("next").or_(page.get_by_test_id("install")).first).to_be_visible()
+
+
+def go_on(page: Page, step: str) -> None:
+    """Next, as soon as nothing stands in the way; the step that is then shown."""
+    expect(page.locator("#why-not")).to_have_text("")
+    page.get_by_test_id("next").click()
+    is_at(page, step)
+
+
+def give_addresses(page: Page) -> None:
+    """The virtual addresses of a cluster of several hosts."""
+    page.locator("#network-api1").fill("192.0.2.200")
+    page.locator("#network-ingress1").fill("192.0.2.201")
+
+
+def take_all(page: Page) -> bytes:
+    """Everything that is to be kept, as one file."""
+    with page.expect_download() as taken:
+        page.get_by_test_id("download-all").click()
+    return taken.value.path().read_bytes()

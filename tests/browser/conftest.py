@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A browser of Debian's, which finds no name but that of the service, and what it complains about."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from muster.service.edge.page import BUILT
+
+expect.set_options(timeout=20_000)
+CHROMIUM = "/usr/bin/chromium"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster/web"
+ARGUMENTS = ("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
+"""Whatever the page asks of the outside fails, as it would where there is none."""
+EXPECTED = ("Failed to load resource",)
+"""What browsers say when the service refuses something, or is away: the page has to bear it."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--screens", metavar="DIR", type=Path, help="keep a picture of every screen")
+
+
+class Desk:
+    """A page, and everything that went wrong in it."""
+
+    def __init__(self, page: Page, screens: Path | None) -> None:
+        self.page, self._screens = page, screens
+        self.complaints: list[str] = []
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("request", self._see)
+
+    def _hear(self, message: Any) -> None:
+        if message.type == "error" and not message.text.startswith(EXPECTED):
+            self.complaints.append(message.text)
+
+    def _see(self, request: Any) -> None:
+        if not request.url.startswith(("https://127.0.0.1:", "data:", "blob:")):
+            self.complaints.append(f"asked the outside for {request.url}")
+
+    def judge(self, name: str) -> None:
+        """Nothing went wrong so far, and everybody can use what is shown; with a picture if one is wanted."""
+        page = self.page
+        if self._screens is not None:
+            self._screens.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=self._screens / f"{name}.png")
+        assert self.complaints == [], name
+        page.evaluate((CACHE / "axe.min.js").read_text())
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        rules = {
+            each["id"]: [node["html"][:200] for node in each["nodes"][:3]] for each in found["violations"]
+        }
+        assert rules == {}, f"{name}: {json.dumps(rules, indent=1)}"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if not (BUILT / "index.html.gz").exists():
+        pytest.fail("the page was not built: make web", pytrace=False)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def desk(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    """Somebody at a desk, with a screen as small as may be."""
+    context = browser.new_context(
+        ignore_https_errors=True, viewport={"width": 1024, "height": 768}, accept_downloads=True
+    )
+    context.set_default_timeout(20_000)
+    yield Desk(context.new_page(), request.config.getoption("--screens"))
+    context.close()

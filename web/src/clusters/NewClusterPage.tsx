@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Make a cluster: its details, after which its hosts can come. */
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { ActionGroup, Button, Content, Form, PageSection } from "@patternfly/react-core";
+import { createCluster, createInfraEnv, listInfraEnvs, listVersions } from "../api/calls";
+import type { Cluster, OpenshiftVersion } from "../api/types";
+import { t } from "../i18n";
+import { go, pathOf } from "../routing";
+import { Failure } from "../shell/Failure";
+import { noteCluster } from "../store/clusters";
+import { checkDetails, createParams, type DetailFaults, type Details, EMPTY } from "./details";
+import { DetailsFields } from "./DetailsFields";
+
+export function NewClusterPage() {
+  const [value, setValue] = useState(EMPTY);
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const [isAll, setAll] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const made = useRef<Cluster>();
+  const versions = useVersions((found) => setValue((old) => (old.openshift_version ? old : { ...old, ...found })));
+
+  const faults = checkDetails(value);
+  const shown = Object.fromEntries(
+    Object.entries(faults).filter(([field]) => isAll || touched.has(field)),
+  ) as DetailFaults;
+
+  function set<K extends keyof Details>(field: K, next: Details[K]): void {
+    setValue((old) => ({ ...old, [field]: next }));
+    setTouched((old) => new Set(old).add(field));
+  }
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    setAll(true);
+    if (Object.values(faults).some(Boolean)) {
+      const first = Object.entries(faults).find(([, fault]) => fault)?.[0];
+      document.getElementById(first === "pull_secret" ? "details-pull-secret" : `details-${first}`)?.focus();
+      return;
+    }
+    setBusy(true);
+    try {
+      made.current ??= await createCluster(createParams(value));
+      await ensureInfraEnv(made.current, value);
+      noteCluster(made.current);
+      go(pathOf(made.current.id, "operators"));
+    } catch (caught) {
+      setError(caught);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <PageSection hasBodyWrapper={false}>
+      <Content component="h1">{t("new.title")}</Content>
+      <Content component="p">{t("new.intro")}</Content>
+      <Form className="app-form" onSubmit={(event) => void submit(event)} noValidate>
+        <DetailsFields value={value} faults={shown} set={set} versions={versions} />
+        <Failure error={error} title={t("new.failed")} />
+        <ActionGroup>
+          <Button type="submit" isLoading={busy} isDisabled={busy} data-testid="next">
+            {t("new.go")}
+          </Button>
+          <Button variant="link" onClick={() => go("/")}>
+            {t("app.cancel")}
+          </Button>
+        </ActionGroup>
+      </Form>
+    </PageSection>
+  );
+}
+
+/** What hosts boot belongs to an infra-env; a service that is there for one cluster has it already. */
+async function ensureInfraEnv(cluster: Cluster, value: Details): Promise<void> {
+  const all = await listInfraEnvs();
+  if (all.some((each) => each.cluster_id === cluster.id || !each.cluster_id)) return;
+  const { pull_secret, cpu_architecture } = createParams(value);
+  await createInfraEnv({ name: `${value.name}-hosts`, pull_secret, cpu_architecture, cluster_id: cluster.id });
+}
+
+function useVersions(onDefault: (found: Partial<Details>) => void): Record<string, OpenshiftVersion> {
+  const [versions, setVersions] = useState<Record<string, OpenshiftVersion>>({});
+  const tell = useRef(onDefault);
+  useEffect(() => {
+    listVersions().then((found) => {
+      setVersions(found);
+      const first = Object.entries(found).find(([, each]) => each.default) ?? Object.entries(found)[0];
+      if (first) tell.current({ openshift_version: first[0], cpu_architecture: first[1].cpu_architectures[0] ?? "x86_64" });
+    }, () => undefined);
+  }, []);
+  return versions;
+}

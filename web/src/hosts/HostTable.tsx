@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The hosts of a cluster, live. */
+import { useMemo, useState } from "react";
+import { Table, Th, Thead, Tr } from "@patternfly/react-table";
+import { deleteHost, updateHost } from "../api/calls";
+import type { Host, HostUpdate } from "../api/types";
+import { t } from "../i18n";
+import { Failure } from "../shell/Failure";
+import { dropHost, noteHost } from "../store/clusters";
+import { doubledNames, nameOf } from "./facts";
+import { type HostActions, HostRow } from "./HostRow";
+import { RemoveDialog } from "./RemoveDialog";
+import { RenameDialog } from "./RenameDialog";
+
+export function HostTable({ clusterId, hosts }: { clusterId: string; hosts: readonly Host[] }) {
+  const [renaming, setRenaming] = useState<Host>();
+  const [removing, setRemoving] = useState<Host>();
+  const [error, setError] = useState<unknown>();
+  const doubled = useMemo(() => doubledNames(hosts), [hosts]);
+  const actions = useMemo<HostActions>(
+    () => ({
+      rename: setRenaming,
+      remove: setRemoving,
+      setRole: (host, role) => {
+        setError(undefined);
+        updateHost(host, { host_role: role as HostUpdate["host_role"] }).then((fresh) => noteHost(clusterId, fresh), setError);
+      },
+    }),
+    [clusterId],
+  );
+  return (
+    <>
+      <Failure error={error} title={t("host.role.failed")} onClose={() => setError(undefined)} />
+      <Table variant="compact" aria-label={t("host.table")} isExpandable className="app-hosts">
+        <Thead>
+          <Tr>
+            <Th screenReaderText={t("host.expand")} />
+            <Th>{t("host.name")}</Th>
+            <Th>{t("host.role")}</Th>
+            <Th>{t("host.status")}</Th>
+            <Th>{t("host.cores")}</Th>
+            <Th>{t("host.memory")}</Th>
+            <Th>{t("host.disks")}</Th>
+            <Th screenReaderText={t("host.actions")} />
+          </Tr>
+        </Thead>
+        {hosts.map((host, at) => (
+          <HostRow key={host.id} host={host} at={at} isDoubled={doubled.has(nameOf(host))} actions={actions} />
+        ))}
+      </Table>
+      {renaming && (
+        <RenameDialog
+          host={renaming}
+          others={hosts.filter((each) => each.id !== renaming.id).map(nameOf)}
+          onClose={() => setRenaming(undefined)}
+          save={async (name) => noteHost(clusterId, await updateHost(renaming, { host_name: name }))}
+        />
+      )}
+      {removing && (
+        <RemoveDialog
+          name={nameOf(removing)}
+          onClose={() => setRemoving(undefined)}
+          remove={async () => {
+            await deleteHost(removing);
+            dropHost(clusterId, removing.id);
+          }}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What is on a disk, and what becomes of it. */
+import type { Disk, Host } from "../api/types";
+import { t } from "../i18n";
+
+export type Fate = "erased" | "formatted" | "kept" | "media";
+
+export function fateOf(host: Host, disk: Disk, isChosen: boolean): Fate {
+  if (isChosen) return "erased";
+  if (disk.is_installation_media) return "media";
+  const formatted = (host.disks_to_be_formatted ?? "").split(",");
+  const skipped = (host.skip_formatting_disks ?? "").split(",");
+  const id = disk.id ?? "";
+  return formatted.includes(id) && !skipped.includes(id) ? "formatted" : "kept";
+}
+
+export function contentOf(disk: Disk): string[] {
+  const found = [
+    disk.partitionTypes && t("storage.parts", { types: disk.partitionTypes }),
+    disk.holders && t("storage.holders", { names: disk.holders }),
+    disk.bootable && t("storage.bootable"),
+    disk.removable && t("storage.removable"),
+    disk.drive_type === "iSCSI" && t("storage.iscsi"),
+  ].filter((each): each is string => Boolean(each));
+  return found.length ? found : [t("storage.empty")];
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The details of a cluster that exists: saved as they are typed. */
+import { useEffect, useState } from "react";
+import { Form } from "@patternfly/react-core";
+import { listVersions, updateCluster } from "../api/calls";
+import type { Cluster, OpenshiftVersion } from "../api/types";
+import { checkDetails, detailsOf, updateParams } from "../clusters/details";
+import { DetailsFields } from "../clusters/DetailsFields";
+import { SaveState } from "../forms/SaveState";
+import { useDraft } from "../forms/useDraft";
+import { noteCluster } from "../store/clusters";
+import { useFlush } from "./flush";
+
+export function DetailsStep({ cluster }: { cluster: Cluster }) {
+  const [versions, setVersions] = useState<Record<string, OpenshiftVersion>>({});
+  useEffect(() => {
+    listVersions().then(setVersions, () => undefined);
+  }, []);
+  const draft = useDraft({
+    from: detailsOf(cluster),
+    check: checkDetails,
+    save: async (changed, whole) => {
+      const params = updateParams(changed, whole);
+      if (Object.keys(params).length) noteCluster(await updateCluster(cluster.id, params));
+    },
+  });
+  useFlush(draft.flush);
+  return (
+    <Form className="app-form" onSubmit={(event) => event.preventDefault()}>
+      <DetailsFields
+        value={draft.value}
+        faults={draft.faults}
+        set={draft.set}
+        versions={versions}
+        made={{ hasSecret: Boolean(cluster.pull_secret_set) }}
+      />
+      <SaveState draft={draft} />
+    </Form>
+  );
+}
