@@ -25,6 +25,8 @@ _PRIVATE_KEY: Final = re.compile(
 _TOKEN: Final = re.compile(r"\beyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]+")
 _HASH: Final = re.compile(r"\$(2[abxy]|5|6|7|y|gy|argon2id)\$[\w./$=,+-]{20,}")
 _LOGIN: Final = re.compile(r"\b\w+://[^/@\s:'\"]+:[^/@\s'\"]+@([\w.\[\]:-]+)")
+_CARRIED: Final = re.compile(r"(data:[^,\"'\s]*;base64,)[A-Za-z0-9+/=_-]{16,}")
+"""A file in a URL: what it holds cannot be seen, and so it is not shown."""
 _DEEPEST: Final = 200
 """No document of a medium is nested deeper; libyaml would run out of stack long before it said so."""
 _SETTING: Final = re.compile(
@@ -61,7 +63,7 @@ def audit(texts: Mapping[str, str]) -> tuple[Secret, ...]:
 def hide(text: str) -> str:
     """A text without the secrets that are found in it by how they look."""
     text = _PRIVATE_KEY.sub(f"-----BEGIN PRIVATE KEY----- {MASK}", text)
-    text = _TOKEN.sub(MASK, _HASH.sub(MASK, text))
+    text = _CARRIED.sub(rf"\1{MASK}", _TOKEN.sub(MASK, _HASH.sub(MASK, text)))
     text = _SETTING.sub(rf"\1={MASK}", text)
     masked = masked_lines(text)
     return "\n".join(masked.get(number, line) for number, line in enumerate(text.split("\n"), start=1))

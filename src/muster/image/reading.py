@@ -7,7 +7,7 @@ import json
 import zlib
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
@@ -33,6 +33,7 @@ _MOST_OF_ALL: Final = 256 << 20
 
 _DEEPEST: Final = 8
 """How many configs may be carried one inside the other."""
+_CONFIG: Final = ".ign"
 
 
 class Kind(StrEnum):
@@ -70,6 +71,7 @@ class Reading:
     def texts(self) -> dict[str, str]:
         """Everything that can be read, by its place on the medium."""
         found = {file.path: file.data.decode("utf-8", "replace") for file in self.files}
+        found |= _limited(_inner_texts(self.files))
         tree = self.tree or {}
         for user in list_entries(tree, "passwd", "users"):
             found[f"passwd.users[{text_of(user, 'name')}]"] = text_of(user, "passwordHash")
@@ -175,11 +177,46 @@ def _embedded(tree: Mapping[str, Any]) -> Iterator[Embedded]:
         data = decode_data_url(source, packed=packed) if isinstance(source, str) else b""
         total += len(data)
         if total > _MOST_OF_ALL:
-            raise MediaError(
-                f"the files of the Ignition config unpack to more than {_MOST_OF_ALL} bytes",
-                hint="make the medium again",
-            )
+            raise _too_large()
         yield Embedded(text_of(file, "path"), mode if isinstance(mode, int) else 0o644, data)
+
+
+def _too_large() -> MediaError:
+    return MediaError(
+        f"the files of the Ignition config unpack to more than {_MOST_OF_ALL} bytes",
+        hint="make the medium again",
+    )
+
+
+def _limited(texts: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """All of them, unless they are too much: configs may be packed into each other."""
+    found: dict[str, str] = {}
+    total = 0
+    for place, text in texts:
+        total += len(text)
+        if total > _MOST_OF_ALL:
+            raise _too_large()
+        found[place] = text
+    return found
+
+
+def _inner_texts(files: Iterable[Embedded], depth: int = 0) -> Iterator[tuple[str, str]]:
+    """What is in Ignition configs that are files themselves, for systems that are written from the medium."""
+    for file in files:
+        if not file.path.endswith(_CONFIG) or depth >= _DEEPEST:
+            continue
+        try:
+            tree = load_ignition(file.data, file.path)
+            inner = tuple(_embedded(tree))
+        except MediaError:
+            continue  # Only its name is that of a config.
+        for user in list_entries(tree, "passwd", "users"):
+            place = f"{file.path}: passwd.users[{text_of(user, 'name')}]"
+            yield place, text_of(user, "passwordHash")
+        for each in inner:
+            yield f"{file.path}: {each.path}", each.data.decode("utf-8", "replace")
+        for place, text in _inner_texts(inner, depth + 1):
+            yield f"{file.path}: {place}", text
 
 
 def decode_data_url(source: str, *, packed: bool = False) -> bytes:

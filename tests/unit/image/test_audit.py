@@ -134,6 +134,7 @@ def test_keys_inside_of_documents_are_told_apart() -> None:
         ("Environment=DB_PASSWORD=hunter2\n", "hunter2"),
         (LOGINS, "dXNlcjpwYXNz"),
         ("password: hunter2\n", "hunter2"),
+        ('{"source": "data:;base64,aHVudGVyMmh1bnRlcjI="}', "aHVudGVy"),
     ],
 )
 def test_what_is_shown_has_no_secrets(text: str, hidden: str) -> None:

@@ -84,6 +84,19 @@ def test_a_path_that_is_half_a_character_stays_what_it_is(tmp_path: Path) -> Non
     assert "ü" in done.output
 
 
+def test_configs_that_are_files_are_looked_into(tmp_path: Path) -> None:
+    """The medium of a lost host has its configuration, and that has those of the others."""
+    user = {"passwd": {"users": [{"name": "core", "passwordHash": "$6$x"}]}}
+    other = {"ignition": {"version": "3.4.0"}, **file("/etc/key", "theirs"), **user}
+    own = {"ignition": {"version": "3.4.0"}, **file("/etc/kept/b.ign", json.dumps(other))}
+    tree = {"ignition": {"version": "3.4.0"}, **file("/etc/a.ign", json.dumps(own))}
+    texts = read_medium(live_medium(tmp_path, tree)).texts()
+    assert texts["/etc/a.ign: /etc/kept/b.ign: /etc/key"] == "theirs"
+    assert texts["/etc/a.ign: /etc/kept/b.ign: passwd.users[core]"] == "$6$x"
+    wrong = live_medium(tmp_path, {"ignition": {"version": "3.4.0"}, **file("/etc/a.ign", "no config")})
+    assert read_medium(wrong).texts()["/etc/a.ign"] == "no config"
+
+
 def test_a_configuration_is_unpacked(tmp_path: Path) -> None:
     packed = gzip.compress(render_archive([Member("etc/a", b"text")]))
     assert [each.path for each in read_medium(config_medium(tmp_path, packed)).files] == ["/etc/a"]
