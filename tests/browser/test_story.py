@@ -76,6 +76,13 @@ def test_three_nodes_while_the_service_is_killed_at_every_step(desk: Desk, tmp_p
         desk.judge("three-11-complete")
 
 
+def password_in(archive: bytes) -> str:
+    """The password, in what one takes along before the rendezvous host restarts."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as taken:
+        (name,) = (each for each in taken.namelist() if each.endswith("password"))
+        return taken.read(name).decode()
+
+
 def test_the_page_stays_true_through_the_restart_of_the_rendezvous_host(desk: Desk, tmp_path: Path) -> None:
     page = desk.page
     with open_stage(tmp_path, 1, Pace(work=0.01, waits=0.02)) as stage:
@@ -85,12 +92,7 @@ def test_the_page_stays_true_through_the_restart_of_the_rendezvous_host(desk: De
         password = ""
         for step in acts.STEPS[2:]:
             if step == "review":
-                with zipfile.ZipFile(io.BytesIO(acts.take_all(page))) as archive:
-                    (password,) = (
-                        archive.read(name).decode()
-                        for name in archive.namelist()
-                        if name.endswith("password")
-                    )
+                password = password_in(acts.take_all(page))
             acts.go_on(page, step)
         page.get_by_test_id("install").click()
         stage.until(lambda: stage.stage_of_rendezvous() == "Rebooting", "the rendezvous host restarts")
