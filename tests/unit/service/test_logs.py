@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 
-from muster.service.logs import HostLog, read_log
+from muster.service.logs import HostLog, Tail, read_log
 
 
 def archive(**files: str) -> bytes:
@@ -45,3 +45,24 @@ def test_what_cannot_be_read_says_so(body: bytes) -> None:
 
 def test_long_lines_and_bytes_that_are_no_text() -> None:
     assert len(read_log(archive(journal_txt="x" * 9000), 1).lines[0]) == 4000
+
+
+def test_lines_that_come_one_by_one_are_numbered() -> None:
+    tail = Tail()
+    tail.add(("one", "two"))
+    first = tail.show(10)
+    assert (first.lines, first.live, first.complete, first.next) == (("one", "two"), True, True, 2)
+    tail.add(("three",))
+    assert tail.show(10, after=first.next).lines == ("three",)
+    assert tail.show(10, "T").lines == ("two", "three")
+    assert tail.show(1).lines == ("three",)
+    assert not tail.show(1).complete
+    assert tail.show(10, after=99).lines == ("one", "two", "three")
+
+
+def test_only_the_last_lines_are_kept() -> None:
+    tail = Tail()
+    tail.add(tuple(str(number) for number in range(5000)))
+    assert tail.show(5000).lines[0] == "3000"
+    assert not tail.show(5000).complete
+    assert tail.show(5000, after=4998).lines == ("4998", "4999")
