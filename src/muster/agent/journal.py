@@ -62,7 +62,7 @@ def parse_journal(text: str, cursor: str = "") -> Read:
 async def tell_journal(
     machine: Machine, ear: Ear, is_known: Callable[[], bool], sleep: Callable[[float], Awaitable[None]]
 ) -> None:
-    """Until cancelled. What was not taken is told the next time; a service that refuses it is asked seldom."""
+    """Until cancelled. What was not taken is told the next time; who refuses it is asked seldom."""
     cursor = ""
     while True:
         await sleep(EVERY_S)
