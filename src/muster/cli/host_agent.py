@@ -33,6 +33,7 @@ def agent(log_level: str | None) -> None:
 async def _run() -> None:
     from muster.agent.duties import Duties
     from muster.agent.identity import find_identity
+    from muster.agent.journal import tell_journal
     from muster.agent.loop import Agent, Means
     from muster.board import FOLDER, Board
     from muster.cli.host_clock import HostClock, clock_board
@@ -64,7 +65,11 @@ async def _run() -> None:
             addresses=find_addresses,
             report=lambda: own.report(host),
         )
-        await Agent(host, duties, means).run()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(Agent(host, duties, means).run())
+            group.create_task(
+                tell_journal(machine, host, lambda: bool(keeper.load()), asyncio.sleep), name="journal"
+            )
 
 
 def heed_console(changes: Changes) -> None:

@@ -15,7 +15,7 @@ from muster.client.target import HOST_TOKEN
 from muster.clock import Change
 from muster.model.wire.enums import HostStage, LogsState
 from muster.model.wire.files import Event
-from muster.model.wire.host import HostCreateParams, HostProgress, LogsProgressParams
+from muster.model.wire.host import HostCreateParams, HostLogLines, HostProgress, LogsProgressParams
 from muster.model.wire.reports import StepReply
 from muster.model.wire.steps import Steps
 
@@ -102,6 +102,10 @@ class HostCalls:
     async def logs_progress(self, state: LogsState) -> None:
         """How far the collection of its logs is."""
         await self._calls.call("PUT", f"{self._own}/logs-progress", LogsProgressParams(logs_state=state))
+
+    async def log_lines(self, lines: tuple[str, ...]) -> None:
+        """What was written into its journal, for whoever watches."""
+        await self._calls.call("PUT", f"{self._own}/log-lines", HostLogLines(lines=lines))
 
     async def logs(self, cluster_id: str, archive: Path) -> None:
         """Its logs."""

@@ -14,6 +14,7 @@ from muster.model.wire.struct import Wire, about
 _MOST_BYTES: Final = 256 << 20
 """No more of an archive is unpacked."""
 _MOST_LINE: Final = 4000
+_KEPT: Final = 2000
 _TEXT: Final = ("journal", ".log", ".txt")
 
 
@@ -22,9 +23,35 @@ class HostLog(Wire, frozen=True, kw_only=True):
 
     lines: tuple[str, ...]
     complete: Annotated[bool, about("Whether that is all there is, or more lines come before these.")]
+    live: Annotated[
+        bool, about("The host tells these as it writes them; otherwise it sent them as a file.")
+    ] = False
+    next: Annotated[int, about("What to send as `after` to get what came since.")] = 0
     file: Annotated[
         str, about("The file of the archive that they are from; nothing: no log was sent yet.")
     ] = ""
+
+
+class Tail:
+    """The last lines that a host told, numbered; in memory, as nothing depends on them."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=_KEPT)
+        self._count = 0
+
+    def add(self, lines: tuple[str, ...]) -> None:
+        """The host wrote these."""
+        self._lines.extend(line[:_MOST_LINE] for line in lines)
+        self._count += len(lines)
+
+    def show(self, count: int, needle: str = "", after: int = 0) -> HostLog:
+        """The last lines after a number that contain a text."""
+        first = self._count - len(self._lines)
+        start = after if after <= self._count else 0  # The service was started again since.
+        looked = [line for number, line in enumerate(self._lines, first + 1) if number > start]
+        found = [line for line in looked if needle.casefold() in line.casefold()]
+        complete = len(found) <= count and start >= first
+        return HostLog(lines=tuple(found[-count:]), complete=complete, live=True, next=self._count)
 
 
 def read_log(archive: bytes, count: int, needle: str = "") -> HostLog:

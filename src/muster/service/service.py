@@ -24,6 +24,7 @@ from muster.service.background import Background, Handle, LoopBackground
 from muster.service.clock import WatchedClock
 from muster.service.engine import Engine
 from muster.service.house import House
+from muster.service.logs import Tail
 from muster.service.news import Newsroom
 from muster.service.offers import Offers
 from muster.service.preparing import Preparer
@@ -166,6 +167,8 @@ class Service:
         """What each host was told to do. Not worth a write: after a start it is told again."""
         self.images: dict[tuple[str, str], tuple[str, ...]] = {}
         """What hosts need of each release that was asked for."""
+        self.tails: dict[str, Tail] = {}
+        """What hosts told of their journals, by host id."""
         self.requests: Counter[tuple[str, int]] = Counter()
         """How often each operation was answered with each status."""
         self.on_stranger: Callable[[str, str], Awaitable[None]] | None = None

@@ -91,6 +91,11 @@ _CREDENTIALS: Final = {
     "fix": "download both, or everything as one file",
 }
 _CHANGED: Final = "the kubeconfig that was downloaded is for {taken}, and the cluster is {domain} now"
+_RELEASE: Final = {
+    "title": "The release can be installed",
+    "why": "Hosts are told what to install when the installation begins, and that is in the release.",
+    "fix": "check the mirror registry of the site and the way to it, or make the medium again with a release",
+}
 _JUDGING: Final = {
     "title": "The cluster is judged",
     "message": "the service is still looking at what was changed last",
@@ -112,7 +117,7 @@ class Block(Wire, frozen=True, kw_only=True):
     """Something that stands in the way, of the cluster or of the hosts that are named."""
 
     id: str
-    """A validation, or credentials-downloaded, or cluster-judged."""
+    """A validation, or one of credentials-downloaded, release-available, cluster-judged."""
     of: Literal["cluster", "host"]
     title: str
     message: str
@@ -143,14 +148,15 @@ def step_of(validation_id: str) -> StepId:
     return "operators" if validation_id.endswith("-requirements-satisfied") else "host-discovery"
 
 
-def wizard_steps(cluster: Cluster, hosts: Mapping[str, Host]) -> tuple[WizardStep, ...]:
+def wizard_steps(
+    cluster: Cluster, hosts: Mapping[str, Host], release_trouble: str = ""
+) -> tuple[WizardStep, ...]:
     """Every step, in order. The last one is ready when all others are and the cluster can be installed."""
     blocks, warnings = _blocks(cluster, hosts.values()), _warnings(cluster, hosts.values())
+    own = {"credentials": _credentials(cluster), "cluster-details": _release(cluster, release_trouble)}
     steps: list[WizardStep] = []
     for step in STEPS[:-1]:
-        found = tuple(block for block in blocks if step_of(block.id) == step)
-        if step == "credentials":
-            found = _credentials(cluster)
+        found = tuple(block for block in blocks if step_of(block.id) == step) + own.get(step, ())
         advice = tuple(block for block in warnings if step_of(block.id) == step)
         steps.append(_step(step, found, advice, steps))
     of_review = tuple(block for block in blocks if step_of(block.id) == "review")
@@ -185,6 +191,13 @@ def _credentials(cluster: Cluster) -> tuple[Block, ...]:
     message = _CHANGED if words["taken"] and domain not in taken else _CREDENTIALS["message"]
     text = {**_CREDENTIALS, "message": message.format_map(words)}
     return (_own("credentials-downloaded", "failure", text),)
+
+
+def _release(cluster: Cluster, trouble: str) -> tuple[Block, ...]:
+    """What is to be installed has to be there."""
+    if not trouble or cluster.status not in ("insufficient", "pending-for-input", "ready"):
+        return ()
+    return (_own("release-available", "failure", {**_RELEASE, "message": trouble}),)
 
 
 def _own(id: str, status: Literal["failure", "pending"], text: Mapping[str, str]) -> Block:

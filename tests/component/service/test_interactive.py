@@ -9,8 +9,11 @@ import json
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
-from muster.model.meeting import PLATFORM
+from muster.cli.host_rendezvous_interactive import laid_out
+from muster.model.meeting import AGENT_TOKEN, PLATFORM, SERVICE_AUTHORITY
+from muster.model.service_card import parse_card
 from muster.service.interactive.serving import card_of
 from muster.service.rendezvous.serving import serve_installed, wait_until_installed
 from muster.serving.listen import open_socket, parse_endpoint
@@ -20,6 +23,7 @@ from tests.component.service.interactive import (
     NEW,
     install,
     joined,
+    meeting,
     open_site,
     person_at,
     rendezvous_ip,
@@ -252,5 +256,110 @@ def test_hosts_without_a_cluster_may_ask_for_it(tmp_path: Path) -> None:
             await site.make()
             assert (await site.ask("GET", f"/clusters/{CLUSTER}", X_Secret_Key=own)).status == 200
             assert json.loads((await site.ask("GET", "/clusters")).body)[0]["id"] == CLUSTER
+
+    play(scene)
+
+
+BAD: tuple[tuple[str, str, Any], ...] = (
+    ("POST", "/nmstate/validate", {}),
+    ("POST", "/nmstate/validate", {"hosts": "all"}),
+    ("POST", "/nmstate/validate", {"hosts": [{"network_yaml": 1}]}),
+    ("POST", "/manifests/validate", {"file_name": "a.yaml"}),
+    ("POST", "/manifests/validate", []),
+    ("GET", "/add-ons", None),
+    ("GET", f"/clusters/{CLUSTER}/hosts/nobody/log?lines=0", None),
+    ("GET", f"/clusters/{CLUSTER}/hosts/nobody/log?lines=many", None),
+    ("GET", f"/clusters/{CLUSTER}/hosts/nobody/log?after=-1", None),
+)
+MISSING = (
+    *(f"/clusters/none/{each}" for each in ("add-ons", "farewell", "timeline", "downloads/everything")),
+    f"/clusters/{CLUSTER}/hosts/nobody/log",
+    "/clusters/none/hosts/nobody/log",
+)
+
+
+def test_nonsense_is_refused_with_a_reason(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_site(tmp_path) as site:
+            await site.make()
+            for method, path, body in BAD:
+                got = await site.ask(method, path, body)
+                assert (path, got.status) == (path, 400), got.body
+                assert got.json["reason"]
+            for path in MISSING:
+                got = await site.ask("GET", path)
+                assert (path, got.status) == (path, 404), got.body
+            unknown = (await site.ask("GET", "/add-ons?openshift_version=9.9.9")).json
+            assert "9.9.9" in unknown["trouble"]
+            known = (await site.ask("GET", f"/add-ons?openshift_version={site.version}")).json
+            assert {each["id"] for each in known["add_ons"]} == {"metrics-server", "traefik"}
+            nameless = await site.ask("PATCH", f"/clusters/{CLUSTER}", {"base_dns_domain": ""})
+            assert nameless.status == 201
+            refused = await site.ask("GET", f"/clusters/{CLUSTER}/downloads/everything")
+            assert (refused.status, "domain" in refused.json["reason"]) == (409, True)
+
+    play(scene)
+
+
+def test_what_is_written_is_judged_and_a_pull_secret_may_be_wrapped(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_site(tmp_path) as site:
+            await site.make()
+            text = {"file_name": "a.yaml", "content": "a: [1"}
+            report = (await site.ask("POST", "/manifests/validate", text)).json
+            assert report["valid"] is False
+            assert report["problems"][0]["line"] == 1
+            networks = {"hosts": [{"network_yaml": "interfaces: {}", "mac_interface_map": []}]}
+            report = (await site.ask("POST", "/nmstate/validate", networks)).json
+            assert report["valid"] is False
+            wrapped = '{"auths": {"registry.exam\nple.com": {"auth": "dXNlcjpz\r\nZWNyZXQ="}}}'
+            got = await site.ask("PATCH", f"/clusters/{CLUSTER}", {"pull_secret": wrapped})
+            assert got.status == 201, got.body
+            sealed = site.running.engine.cluster(CLUSTER).pull_secret
+            opened = site.running.service.around.vault.open(CLUSTER, "pull_secret", sealed)
+            assert json.loads(opened) == {"auths": {"registry.example.com": {"auth": "dXNlcjpzZWNyZXQ="}}}
+
+    play(scene)
+
+
+def test_a_host_tells_its_journal_to_those_who_watch(tmp_path: Path) -> None:
+    async def scene() -> None:
+        host = "0f8fad5b-d9cb-469f-a165-70867728950e"
+        async with open_site(tmp_path) as site:
+            await site.make()
+            path = f"/infra-envs/{INFRA_ENV}/hosts"
+            got = await site.ask("POST", path, {"host_id": host}, X_Secret_Key=site.medium)
+            own = got.headers["x-muster-host-token"]
+            log = f"/clusters/{CLUSTER}/hosts/{host}/log"
+            assert (await site.ask("GET", log)).json["lines"] == []
+            lines = {"lines": ["the disk is slow", "all well"]}
+            told = await site.ask("PUT", f"{path}/{host}/log-lines", lines, X_Secret_Key=own)
+            assert told.status == 204, told.body
+            shown = (await site.ask("GET", log)).json
+            assert (shown["lines"], shown["live"], shown["next"]) == (lines["lines"], True, 2)
+            assert (await site.ask("GET", f"{log}?filter=DISK")).json["lines"] == ["the disk is slow"]
+            assert (await site.ask("GET", f"{log}?after=1")).json["lines"] == ["all well"]
+            assert (await site.ask("PUT", f"{path}/{host}/log-lines", lines)).status == 403
+
+    play(scene)
+
+
+def test_other_hosts_and_the_console_find_what_they_need(tmp_path: Path) -> None:
+    async def scene() -> None:
+        root = tmp_path / "root"
+        (root / "run/muster").mkdir(parents=True)
+        async with open_site(tmp_path) as site:
+            async with laid_out(site.running, meeting(), root):
+                card = parse_card((root / "run/muster/service.json").read_bytes())
+                assert card is not None
+                assert card.fingerprint == site.running.identity.fingerprint
+                assert (root / SERVICE_AUTHORITY.lstrip("/")).read_text() == card.authority
+                token = root / AGENT_TOKEN.lstrip("/")
+                assert token.stat().st_mode & 0o777 == 0o600
+                body = {"host_id": "0f8fad5b-d9cb-469f-a165-70867728950e"}
+                path = f"/infra-envs/{INFRA_ENV}/hosts"
+                got = await site.ask("POST", path, body, X_Secret_Key=token.read_text())
+                assert got.status == 201, got.body
+            assert not (root / "run/muster/service.json").exists()
 
     play(scene)

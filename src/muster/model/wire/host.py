@@ -201,6 +201,12 @@ class InstallerArgsParams(Wire, frozen=True, kw_only=True):
     args: tuple[str, ...] | None = None
 
 
+class HostLogLines(Wire, frozen=True, kw_only=True):
+    """What a host wrote into its journal."""
+
+    lines: tuple[str, ...]
+
+
 class LogsProgressParams(Wire, frozen=True, kw_only=True):
     """How far the collection of logs is."""
 

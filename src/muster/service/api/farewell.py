@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import asyncio
 
-from muster.service.api.call import Call, Reply, answers, file, reply
+from muster.model.wire.host import HostLogLines
+from muster.service.api.call import Call, Reply, answers, empty, file, reply
 from muster.service.api.clusters import change, cluster_of, realm_of
 from muster.service.api.files import credential
 from muster.service.credentials import KUBECONFIG, PASSWORD, domain_of, make_credentials, note_taken
 from muster.service.farewell import farewell_of, pack
-from muster.service.logs import HostLog, read_log
+from muster.service.logs import HostLog, Tail, read_log
 from muster.service.refusals import NotFound, StateConflict
 from muster.service.store.port import Wanted
 from muster.service.timeline import PROGRESS, timeline_of
@@ -64,8 +65,20 @@ async def get_host_log(call: Call) -> Reply:
     realm, host_id = realm_of(call), call.ids["host_id"]
     if host_id not in realm.hosts:
         raise NotFound(f"host {host_id} is not in this cluster", hint="list its hosts")
+    lines, needle = call.number("lines", 500), call.query.get("filter", "")
+    if (tail := call.service.tails.get(host_id)) is not None:
+        return reply(tail.show(lines, needle, call.number("after", 0)))
     body = await asyncio.to_thread(call.service.store.document, realm.id, realm.id, f"logs/{host_id}")
     if body is None:
-        return reply(HostLog(lines=(), complete=False))
-    lines, needle = call.number("lines", 500), call.query.get("filter", "")
+        return reply(HostLog(lines=(), complete=True))
     return reply(await asyncio.to_thread(read_log, body, lines, needle))
+
+
+@answers("v2TellLogLines")
+async def tell_log_lines(call: Call) -> Reply:
+    told, service = call.decode(HostLogLines), call.service
+    host = service.engine.host(call.ids["host_id"], call.ids["infra_env_id"])
+    for gone in [id for id in service.tails if service.engine.find_host(id) is None]:
+        del service.tails[gone]
+    service.tails.setdefault(host.id, Tail()).add(told.lines)
+    return empty()

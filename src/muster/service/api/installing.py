@@ -12,7 +12,7 @@ from muster.model.wire.operators import OperatorMonitorReport
 from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.clusters import change, cluster_of
 from muster.service.api.showing import cluster_reply
-from muster.service.decisions.house import settle_watched
+from muster.service.decisions.house import settle_watched, unsettle_watched
 from muster.service.decisions.installing import begin_installation
 from muster.service.preparing import merge_ingress
 from muster.service.realm import Draft
@@ -49,7 +49,12 @@ async def cancel(call: Call) -> Reply:
 
 @answers("v2ResetCluster")
 async def reset(call: Call) -> Reply:
-    return await _act(call, states.reset)
+    def decision(draft: Draft) -> None:
+        states.reset(draft)
+        if call.service.around.house.mode == "interactive":
+            unsettle_watched(draft)
+
+    return await _act(call, decision)
 
 
 @answers("TransformClusterToDay2")

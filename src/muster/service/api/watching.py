@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -163,7 +164,16 @@ async def get_steps(call: Call) -> Reply:
     realm = realm_of(call)
     await call.service.settle(realm.id)
     assert realm.cluster is not None
-    return reply(wizard_steps(realm.cluster, realm.hosts))
+    return reply(wizard_steps(realm.cluster, realm.hosts, _release_trouble(call, realm.cluster)))
+
+
+def _release_trouble(call: Call, cluster: Cluster) -> str:
+    """Why the release of a cluster that people are about to install is not there."""
+    around = call.service.around
+    if around.house.mode != "interactive":
+        return ""
+    found = around.find_release(cluster.openshift_version, cluster.cpu_architecture)
+    return found if isinstance(found, str) else ""
 
 
 @answers("v2Stream")
@@ -177,6 +187,12 @@ async def stream(call: Call) -> Reply:
     return Reply(200, _stream(call, after, scope), "text/event-stream", (("cache-control", "no-store"),))
 
 
+def _seconds_left(call: Call) -> float:
+    """How long whoever follows may do so: no longer than their login holds."""
+    expires = call.grant.expires if call.grant is not None else None
+    return math.inf if expires is None else expires - call.service.now().timestamp()
+
+
 async def _stream(call: Call, after: int | None, realm: str | None) -> AsyncIterator[bytes]:
     """Server-sent events: what changed, and a comment now and then so that nobody thinks we are gone."""
     news = call.service.news.follow(after)
@@ -184,7 +200,10 @@ async def _stream(call: Call, after: int | None, realm: str | None) -> AsyncIter
     pending = asyncio.ensure_future(anext(news))
     try:
         while True:
-            done, _ = await asyncio.wait({pending}, timeout=_KEEP_ALIVE_S)
+            left = _seconds_left(call)
+            if left <= 0:
+                return
+            done, _ = await asyncio.wait({pending}, timeout=min(_KEEP_ALIVE_S, left))
             if not done:
                 yield b": still here\n\n"
                 continue

@@ -103,8 +103,12 @@ def _secrets(field: str, body: Any) -> None:
 
 
 def pull_secret(field: str, text: str) -> str:
-    """Logins of registries, as JSON. What is in it is never repeated."""
+    """Logins of registries, as JSON. What is in it is never repeated.
+
+    Who copies it from a terminal gets line breaks where none were; a login has none, so they are taken out.
+    """
     secret(field, text)
+    text = "".join(text.splitlines())
     try:
         body = json.loads(text)
     except ValueError:

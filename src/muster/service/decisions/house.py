@@ -55,6 +55,11 @@ def settle_watched(draft: Draft) -> None:
     draft.change(cluster, monitored_operators=(own, *chosen), kubeconfig_given=True)
 
 
+def unsettle_watched(draft: Draft) -> None:
+    """When it begins again, names can change, and a kubeconfig with them."""
+    draft.change(draft.cluster, kubeconfig_given=False)
+
+
 def _is_chosen(operator: MonitoredOperator) -> bool:
     return operator.operator_type == "olm" and operator.name != MANIFESTS
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -27,10 +27,27 @@ def asked_operators(
     """What is to be installed on top, of that which is known; none: nothing is said of it."""
     if params.olm_operators is None and params.operator_bundles is None:
         return None
-    wanted = {
-        name: None for each in params.operator_bundles or () for name in _bundle(each.id or "", offered)
-    }
-    asked = {**wanted, **{each.name or "": each.properties for each in params.olm_operators or ()}}
+    sources: dict[str, list[str]] = {}
+    for each in params.operator_bundles or ():
+        for name in _bundle(each.id, offered):
+            sources.setdefault(name, []).append(each.id)
+    single = {each.name or "": each.properties for each in params.olm_operators or ()}
+    asked = {**dict.fromkeys(sources), **single}
+    _check_asked(asked, offered)
+    return tuple(
+        MonitoredOperator(
+            name=name,
+            operator_type="olm",
+            timeout_seconds=3600,
+            properties=properties,
+            source_bundles=tuple(sources[name]) if name in sources else None,
+        )
+        for name, properties in asked.items()
+    )
+
+
+def _check_asked(asked: Collection[str], offered: Offered) -> None:
+    """All of it has to be known, and to go together."""
     known = {each.id for each in offered} | {name for name in OPERATORS if name}
     for name in asked:
         if name not in known:
@@ -40,10 +57,6 @@ def asked_operators(
     add_ons = tuple(each.id for each in offered if each.id in asked)
     for fault in chosen_faults(offered, add_ons):
         raise checks.refuse("olm_operators", fault.what, fault.hint)
-    return tuple(
-        MonitoredOperator(name=name, operator_type="olm", timeout_seconds=3600, properties=properties)
-        for name, properties in asked.items()
-    )
 
 
 def _bundle(id: str, offered: Offered) -> tuple[str, ...]:
@@ -60,7 +73,12 @@ def replace_operators(cluster: Cluster, asked: Operators) -> Operators:
     known = {each.name: each for each in cluster.monitored_operators}
     builtin = tuple(each for each in cluster.monitored_operators if each.operator_type != "olm")
     return builtin + tuple(
-        msgspec.structs.replace(known.get(each.name, each), properties=each.properties, cluster_id=cluster.id)
+        msgspec.structs.replace(
+            known.get(each.name, each),
+            properties=each.properties,
+            source_bundles=each.source_bundles,
+            cluster_id=cluster.id,
+        )
         for each in asked
     )
 

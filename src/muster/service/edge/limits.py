@@ -46,7 +46,9 @@ class Limit:
 
 LIMITS: Final = (
     Limit(re.compile(_HOST + "/[^/]+/instructions$"), 8 * MIB, 8 * MIB, "hosts", is_deep=True),
-    Limit(re.compile(_HOST + "(?:/[^/]+/(?:.*progress|downloads/.*))?$"), 256 * KIB, 64 * KIB, "hosts"),
+    Limit(
+        re.compile(_HOST + "(?:/[^/]+/(?:.*progress|log-lines|downloads/.*))?$"), 256 * KIB, 64 * KIB, "hosts"
+    ),
     Limit(re.compile("/v2/clusters/[^/]+/logs$"), 1 << 30, 0, "hosts", is_streamed=True),
     Limit(re.compile("/v2/clusters/[^/]+/(?:downloads/|.*progress$|monitored-)"), MIB, MIB, "hosts"),
     Limit(re.compile("/v2/clusters/[^/]+/manifests$"), 8 * MIB, 8 * MIB),

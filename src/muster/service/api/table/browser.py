@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta
 
+from muster.model.wire import host
 from muster.service.add_ons import AddOnCatalogue
 from muster.service.api.table import pages
-from muster.service.api.table.route import ANYONE, PREFIX, USER, WATCHER, Route, under
+from muster.service.api.table.route import AGENT, ANYONE, PREFIX, USER, WATCHER, Route, under
 from muster.service.api.table.shape import Shape, may, need
 from muster.service.checking.manifests import ManifestReport, ManifestToCheck
 from muster.service.checking.networks import NetworksReport, NetworksToCheck
@@ -20,6 +21,7 @@ from muster.service.timeline import Timeline
 
 _get = under("GET", f"{PREFIX}/v2")
 _post = under("POST", f"{PREFIX}/v2")
+_put = under("PUT", f"{PREFIX}/v2")
 _CLUSTER: Final = "/clusters/{cluster_id}"
 
 BROWSER: Final[tuple[Route, ...]] = (
@@ -88,9 +90,17 @@ BROWSER: Final[tuple[Route, ...]] = (
         200,
         "Show the end of the log of a host, or those lines of it that contain a text.",
     ),
+    _put(
+        "/infra-envs/{infra_env_id}/hosts/{host_id}/log-lines",
+        "v2TellLogLines",
+        AGENT,
+        204,
+        "Tell what a host wrote into its journal, for those who watch; it is not kept for long.",
+    ),
 )
 
 _LINES: Final = Annotated[int, Meta(ge=1, le=5000)]
+Natural: TypeAlias = Annotated[int, Meta(ge=0)]
 
 BROWSER_SHAPES: Final[Mapping[str, Shape]] = {
     "v2GetService": Shape(answer=pages.ServiceAnswer),
@@ -113,7 +123,9 @@ BROWSER_SHAPES: Final[Mapping[str, Shape]] = {
         (
             may("lines", _LINES, "At most so many, the last ones; 500 if it is not given."),
             may("filter", str, "Only lines that contain this, in any case of letters."),
+            may("after", Natural, "Only lines after this one: `next` of the answer before."),
         ),
         answer=HostLog,
     ),
+    "v2TellLogLines": Shape(body=host.HostLogLines),
 }
