@@ -71,22 +71,21 @@ class MenuPage(Page):
         lines = [title(HEADING, "", width), Line("")]
         for number, each in enumerate(items[first : first + room], first):
             tone = Tone.CHOSEN if number == chosen else Tone.PLAIN
-            lines.append(Line(fit(f"  {number + 1}  {spell(each.text)}", width), tone))
+            lines.append(Line(fit(f"  {each.letter or number + 1}  {spell(each.text)}", width), tone))
         if not any(each.want is Want.HERE for each in items):
             lines.append(
                 Line("  This host has no address yet; it appears here when it comes (n: network)", Tone.HINT)
             )
-        return [*lines, Line(""), Line("Up Down, Enter or a number: take it   Esc: back", Tone.DIM)]
+        return [*lines, Line(""), Line("Up Down, Enter, or its number or letter: take it   Esc: back", Tone.DIM)]
 
     def press(self, key: str, character: str) -> bool:
         items, chosen = self._items()
+        keys = {each.letter or str(number): each for number, each in enumerate(items, 1)}
+        taken = items[chosen] if key == "enter" else keys.get(character.lower())
         if key == "escape" or character == "q":
             self.finish("")
-        elif key == "enter" or (character.isascii() and character.isdigit()):
-            number = chosen if key == "enter" else int(character) - 1
-            if not 0 <= number < len(items):
-                return False
-            self.taken = items[number]
+        elif taken is not None:
+            self.taken = taken
             self.finish("yes")
         elif key in ("up", "down"):
             self._chosen = items[(chosen + (1 if key == "down" else -1)) % len(items)].key
