@@ -76,7 +76,11 @@ class MenuPage(Page):
             lines.append(
                 Line("  This host has no address yet; it appears here when it comes (n: network)", Tone.HINT)
             )
-        return [*lines, Line(""), Line("Up Down, Enter, or its number or letter: take it   Esc: back", Tone.DIM)]
+        return [
+            *lines,
+            Line(""),
+            Line("Up Down, Enter, or its number or letter: take it   Esc: back", Tone.DIM),
+        ]
 
     def press(self, key: str, character: str) -> bool:
         items, chosen = self._items()
@@ -121,7 +125,6 @@ class WaitPage(Page):
         self._wish, self._standing = wish, standing
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.set_interval(_TICK_S, self.draw)
 
     @property
@@ -177,8 +180,11 @@ async def choose(means: Means) -> None:
 async def _join(means: Means, item: Item) -> None:
     """Ask for the code until it is right, or somebody goes away."""
     values, trouble = {"ip": item.ip}, ""
-    while (typed := await means.ask(JoinForm(values, trouble))) is not None:
-        ip, code = typed
+    while True:
+        form = JoinForm(values, trouble)
+        if not await means.ask(form) or form.made is None:
+            return
+        ip, code = form.made
         values = {"ip": ip, "code": render_code(code)}
         announced = item.authority if ip == item.ip else ""
         is_over = await _wish(means, Wish(_name(), Want.JOIN, ip, code, item.port, announced))

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from textual.widgets import Input, Label
 
 from muster.agent.meeting.announcement import Announcement
 from muster.agent.meeting.choice import Kind, Standing, Want, Wish
@@ -95,7 +94,7 @@ def test_addresses_and_hosts_that_come_later_appear(stand: Stand) -> None:
             assert "j  Join a rendezvous host by its address" in text
             await screen.press("enter")  # What was chosen stays chosen, wherever it is now.
             form = await form_of(screen)
-            assert form.query_one("#ip", Input).value == ""
+            assert form.values["ip"] == ""
 
     play(scene)
 
@@ -108,10 +107,9 @@ def test_a_host_that_was_found_is_joined_with_its_code(stand: Stand) -> None:
             await screen.shows("2  Join host-b")
             await screen.press("2")
             form = await form_of(screen)
-            assert form.query_one("#ip", Input).value == "192.0.2.20"
-            assert form.query_one("#code", Input).outer_size.height == 1
+            assert form.values["ip"] == "192.0.2.20"
             await screen.press(*"k7qm3xhdp", "enter")
-            assert "ten letters and digits" in str(form.query_one("#trouble", Label).render())
+            assert "ten letters and digits" in form.trouble
             await screen.press("2", "enter")
             wish = await wish_of(screen, stand)
             assert (wish.want, wish.ip, wish.code) == (Want.JOIN, "192.0.2.20", "K7QM3XHDP2")
@@ -119,8 +117,8 @@ def test_a_host_that_was_found_is_joined_with_its_code(stand: Stand) -> None:
             wrong = Standing(handled=wish.name, trouble="the host does not have this code", fix="compare it")
             place(stand).save_standing(wrong)
             again = await form_of(screen)
-            assert "does not have this code" in str(again.query_one("#trouble", Label).render())
-            assert again.query_one("#code", Input).value == "K7QM3-XHDP2"
+            assert "does not have this code" in again.trouble
+            assert again.values["code"] == "K7QM3-XHDP2"
             await screen.press("backspace", "3", "enter")
             second = await wish_of(screen, stand, wish)
             assert second.code == "K7QM3XHDP3"
