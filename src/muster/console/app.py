@@ -248,12 +248,12 @@ class ConsoleApp(App[str], inherit_bindings=False):
             return
         device, network = links[int(taken)].name, NetworkManager(self.means.machine)
         profile = await network.profile_of(device)
-        wish = await self._ask(NetworkForm(device, profile.typed, [each.name for each in self.facts.links]))
-        if wish is None:
+        form = NetworkForm(device, profile.typed, [each.name for each in self.facts.links])
+        if not await self._ask(form) or form.made is None:
             return
         gatherer = self.means.gatherer
         means = TrialMeans(network, lambda: reach_of(self.facts), gatherer.hurry, self.means.steady)
-        self.tell(await self._ask(TrialPage(Change(wish, profile), means)))
+        self.tell(await self._ask(TrialPage(Change(form.made, profile), means)))
 
     def _fatal_error(self) -> None:
         """Instead of showing a traceback to people: whoever runs the console starts it anew."""

@@ -71,22 +71,25 @@ class MenuPage(Page):
         lines = [title(HEADING, "", width), Line("")]
         for number, each in enumerate(items[first : first + room], first):
             tone = Tone.CHOSEN if number == chosen else Tone.PLAIN
-            lines.append(Line(fit(f"  {number + 1}  {spell(each.text)}", width), tone))
+            lines.append(Line(fit(f"  {each.letter or number + 1}  {spell(each.text)}", width), tone))
         if not any(each.want is Want.HERE for each in items):
             lines.append(
                 Line("  This host has no address yet; it appears here when it comes (n: network)", Tone.HINT)
             )
-        return [*lines, Line(""), Line("Up Down, Enter or a number: take it   Esc: back", Tone.DIM)]
+        return [
+            *lines,
+            Line(""),
+            Line("Up Down, Enter, or its number or letter: take it   Esc: back", Tone.DIM),
+        ]
 
     def press(self, key: str, character: str) -> bool:
         items, chosen = self._items()
+        keys = {each.letter or str(number): each for number, each in enumerate(items, 1)}
+        taken = items[chosen] if key == "enter" else keys.get(character.lower())
         if key == "escape" or character == "q":
             self.finish("")
-        elif key == "enter" or (character.isascii() and character.isdigit()):
-            number = chosen if key == "enter" else int(character) - 1
-            if not 0 <= number < len(items):
-                return False
-            self.taken = items[number]
+        elif taken is not None:
+            self.taken = taken
             self.finish("yes")
         elif key in ("up", "down"):
             self._chosen = items[(chosen + (1 if key == "down" else -1)) % len(items)].key
@@ -122,7 +125,6 @@ class WaitPage(Page):
         self._wish, self._standing = wish, standing
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.set_interval(_TICK_S, self.draw)
 
     @property
@@ -178,8 +180,11 @@ async def choose(means: Means) -> None:
 async def _join(means: Means, item: Item) -> None:
     """Ask for the code until it is right, or somebody goes away."""
     values, trouble = {"ip": item.ip}, ""
-    while (typed := await means.ask(JoinForm(values, trouble))) is not None:
-        ip, code = typed
+    while True:
+        form = JoinForm(values, trouble)
+        if not await means.ask(form) or form.made is None:
+            return
+        ip, code = form.made
         values = {"ip": ip, "code": render_code(code)}
         announced = item.authority if ip == item.ip else ""
         is_over = await _wish(means, Wish(_name(), Want.JOIN, ip, code, item.port, announced))

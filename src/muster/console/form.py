@@ -5,87 +5,73 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, TypeVar
+from typing import Final, Generic, TypeVar
 
-from textual.app import ComposeResult
-from textual.binding import BindingType
-from textual.containers import Horizontal
-from textual.events import Key
-from textual.screen import Screen
-from textual.widgets import Input, Label
-
+from muster.console.editing import Edited, begin, edit, render_edited
 from muster.console.fields import WrongField
-from muster.console.lines import fit, spell
+from muster.console.lines import Line, Tone, fit, spell, title, wrap_text
+from muster.console.pages import Page
 
 T = TypeVar("T")
+_LABEL: Final = 40
+_KEYS: Final = "Tab Up Down: move   Enter or F10: apply   Esc: back"
 
 
-class Form(Screen[T | None]):
-    """Fields with labels; its result is what they mean, or None."""
-
-    DEFAULT_CSS = "Form { background: ansi_default; color: ansi_default; }"
-    # Without the name of the class: Textual looks for these below whatever form it is.
-    CSS = """
-    Label { height: 1; width: 1fr; }
-    Horizontal { height: 1; margin: 0 2; }
-    Horizontal Label { width: 38; }
-    Input { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default;
-        color: ansi_default; text-style: underline; }
-    Input:focus { border: none; color: ansi_default; text-style: reverse; }
-    #title { text-style: reverse; margin: 0 0 1 0; }
-    #trouble { color: ansi_red; margin: 1 2; height: 2; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = []
+class Form(Page, Generic[T]):
+    """Fields with labels. What they mean is in `made` when somebody is done; the page ends with a word."""
 
     def __init__(self, heading: str, labels: Mapping[str, str], values: Mapping[str, str]) -> None:
         super().__init__()
-        self._heading, self._labels, self._values = heading, labels, values
-        self._first = next(iter(labels))
-        self._trouble = ""
+        self._heading, self._labels = heading, labels
+        self._fields: dict[str, Edited] = {name: begin(values.get(name, "")) for name in labels}
+        self._here = next(iter(labels))
+        self.trouble = ""
+        self.made: T | None = None
 
     @abstractmethod
     def check(self, texts: Mapping[str, str]) -> T:
         """What was typed in; a WrongField says what cannot be."""
 
+    @property
+    def values(self) -> dict[str, str]:
+        """What was typed in."""
+        return {name: each.text for name, each in self._fields.items()}
+
     def warn(self, text: str, field: str) -> None:
-        """Say something, and begin at a field; before it is shown."""
-        self._trouble, self._first = text, field
+        """Say something, and go to a field."""
+        self.trouble, self._here = text, field
 
-    def compose(self) -> ComposeResult:
-        yield Label(f" {spell(self._heading)}", id="title", markup=False)
+    def picture(self) -> list[Line]:
+        width = self.extent.width
+        lines = [title(self._heading, "", width), Line("")]
         for name, label in self._labels.items():
-            box = Input(self._values.get(name, ""), id=name, select_on_focus=False)
-            box.cursor_blink = False
-            yield Horizontal(Label(label, markup=False), box)
-        yield Label(spell(self._trouble), id="trouble", markup=False)
-        yield Label("  Tab Up Down: move   Enter or F10: apply   Esc: back", markup=False)
+            is_here, room = name == self._here, max(1, width - _LABEL - 4)
+            text = render_edited(self._fields[name], room) if is_here else fit(self._fields[name].text, room)
+            shown = f"  {fit(label, _LABEL - 2):<{_LABEL - 2}}{spell(text)}"
+            lines.append(Line(fit(shown, width), Tone.CHOSEN if is_here else Tone.PLAIN))
+        trouble = [Line(part, Tone.BAD) for part in wrap_text(self.trouble, width, "  ", most=3)]
+        return [*lines, Line(""), *trouble, *([Line("")] if trouble else []), Line(f"  {_KEYS}", Tone.DIM)]
 
-    def on_mount(self) -> None:
-        self.query_one(f"#{self._first}", Input).focus()
-
-    def on_key(self, event: Key) -> None:
-        actions = {"down": self.focus_next, "up": self.focus_previous}
-        if event.key == "escape":
-            event.stop()
-            _ = self.dismiss(None)
-        elif event.key == "f10":
-            event.stop()
+    def press(self, key: str, character: str) -> bool:
+        moves = {"tab": 1, "down": 1, "shift+tab": -1, "up": -1}
+        if key == "escape":
+            self.finish("")
+        elif key in ("enter", "f10"):
             self._take()
-        elif event.key in actions:
-            event.stop()
-            actions[event.key]()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._take()
+        elif key in moves:
+            names = [*self._labels]
+            self._here = names[(names.index(self._here) + moves[key]) % len(names)]
+        elif (edited := edit(self._fields[self._here], key, character)) is not None:
+            self._fields[self._here] = edited
+        else:
+            return False
+        self.draw()
+        return True
 
     def _take(self) -> None:
-        texts = {name: self.query_one(f"#{name}", Input).value for name in self._labels}
         try:
-            result = self.check(texts)
+            self.made = self.check(self.values)
         except WrongField as error:
-            room = 2 * (self.app.size.width - 4)
-            self.query_one("#trouble", Label).update(fit(spell(str(error)), room))
-            self.query_one(f"#{error.field}", Input).focus()
+            self.warn(str(error), error.field)
             return
-        _ = self.dismiss(result)
+        self.finish("made")

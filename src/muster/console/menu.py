@@ -25,6 +25,8 @@ class Item:
     ip: str = ""
     port: int = JOIN_PORT
     authority: str = ""
+    letter: str = ""
+    """The key that takes it, whatever else there is; others are taken by their number."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -42,9 +44,9 @@ def menu_of(facts: Facts) -> list[Item]:
         Item(Want.JOIN, f"Join {render_found(each)}", each.ip, each.port, each.authority)
         for each in choice.found
     ]
-    items.append(Item(Want.JOIN, "Join a rendezvous host by its address"))
+    items.append(Item(Want.JOIN, "Join a rendezvous host by its address", letter="j"))
     if not choice.is_open:
-        items.append(Item(Want.LEAVE, "Start over: forget what was chosen"))
+        items.append(Item(Want.LEAVE, "Start over: forget what was chosen", letter="x"))
     return items
 
 

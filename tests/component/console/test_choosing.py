@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from textual.widgets import Input, Label
 
 from muster.agent.meeting.announcement import Announcement
 from muster.agent.meeting.choice import Kind, Standing, Want, Wish
@@ -92,10 +91,10 @@ def test_addresses_and_hosts_that_come_later_appear(stand: Stand) -> None:
             place(stand).save_found((OTHER,))
             await screen.shows("2  This is the rendezvous host, at fd00::7 (eth1)")
             text = await screen.shows("3  Join host-b at 192.0.2.20, authority abababab")
-            assert "4  Join a rendezvous host by its address" in text
+            assert "j  Join a rendezvous host by its address" in text
             await screen.press("enter")  # What was chosen stays chosen, wherever it is now.
             form = await form_of(screen)
-            assert form.query_one("#ip", Input).value == ""
+            assert form.values["ip"] == ""
 
     play(scene)
 
@@ -108,10 +107,9 @@ def test_a_host_that_was_found_is_joined_with_its_code(stand: Stand) -> None:
             await screen.shows("2  Join host-b")
             await screen.press("2")
             form = await form_of(screen)
-            assert form.query_one("#ip", Input).value == "192.0.2.20"
-            assert form.query_one("#code", Input).outer_size.height == 1
+            assert form.values["ip"] == "192.0.2.20"
             await screen.press(*"k7qm3xhdp", "enter")
-            assert "ten letters and digits" in str(form.query_one("#trouble", Label).render())
+            assert "ten letters and digits" in form.trouble
             await screen.press("2", "enter")
             wish = await wish_of(screen, stand)
             assert (wish.want, wish.ip, wish.code) == (Want.JOIN, "192.0.2.20", "K7QM3XHDP2")
@@ -119,8 +117,8 @@ def test_a_host_that_was_found_is_joined_with_its_code(stand: Stand) -> None:
             wrong = Standing(handled=wish.name, trouble="the host does not have this code", fix="compare it")
             place(stand).save_standing(wrong)
             again = await form_of(screen)
-            assert "does not have this code" in str(again.query_one("#trouble", Label).render())
-            assert again.query_one("#code", Input).value == "K7QM3-XHDP2"
+            assert "does not have this code" in again.trouble
+            assert again.values["code"] == "K7QM3-XHDP2"
             await screen.press("backspace", "3", "enter")
             second = await wish_of(screen, stand, wish)
             assert second.code == "K7QM3XHDP3"
@@ -133,7 +131,7 @@ def test_a_host_that_was_found_is_joined_with_its_code(stand: Stand) -> None:
 def test_who_does_not_answer_yet_is_waited_for_and_one_can_go_away(stand: Stand) -> None:
     async def scene() -> None:
         async with console(stand, waits_for=ASKS) as screen:
-            await screen.press("2")
+            await screen.press("j")
             await form_of(screen)
             await screen.press(*"192.0.2.99", "tab", *"k7qm3xhdp2", "f10")
             await wish_of(screen, stand)
@@ -165,14 +163,14 @@ def test_starting_over(stand: Stand) -> None:
         async with console(stand) as screen:
             await screen.shows("join code K7QM3-XHDP2")
             await screen.press("m")
-            await screen.shows("3  Start over: forget what was chosen")
-            await screen.press("3")
+            await screen.shows("x  Start over: forget what was chosen")
+            await screen.press("x")
             await screen.shows("what was entered on its web page is lost")
             await screen.press("n")
             assert place(stand).load_wish() is None
             await screen.press("m")
             await screen.shows(ASKS)
-            await screen.press("3")
+            await screen.press("x")
             await screen.shows("Go on?")
             await screen.press("y")
             wish = await wish_of(screen, stand)
