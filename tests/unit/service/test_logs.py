@@ -38,7 +38,11 @@ def test_without_a_journal_the_longest_text_counts() -> None:
     assert read_log(archive(picture_png="x"), 5) == HostLog(lines=(), complete=True)
 
 
-@pytest.mark.parametrize("body", [b"", b"nonsense", b"\x1f\x8b\x08", archive(journal_txt="a\n")[:60]])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"nonsense", b"\x1f\x8b\x08", archive(journal_txt="a\n")[:60]],
+    ids=["nothing", "nonsense", "a beginning", "half of it"],
+)
 def test_what_cannot_be_read_says_so(body: bytes) -> None:
     assert "cannot be read" in read_log(body, 5).lines[0]
 
