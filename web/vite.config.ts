@@ -26,5 +26,10 @@ export default defineConfig({
   },
   server: { proxy },
   preview: { proxy, headers: { "Content-Security-Policy": policy } },
-  test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"] },
+  test: {
+    environment: "jsdom",
+    include: ["src/**/*.test.{ts,tsx}"],
+    // Components import their style sheets, which node itself cannot.
+    server: { deps: { inline: [/@patternfly/] } },
+  },
 });

@@ -15,6 +15,7 @@ import { LinkBanner } from "./shell/LinkBanner";
 import { Loading } from "./shell/Loading";
 import { Top } from "./shell/Top";
 import { UnknownPage } from "./shell/UnknownPage";
+import { loadService } from "./store/service";
 import { useStore } from "./store/store";
 
 const MAIN = "main";
@@ -62,7 +63,7 @@ function useFirstLook(): void {
   const [tries, setTries] = useState(0);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    session.look().then(logInByAddress).catch(() => {
+    Promise.all([session.look(), loadService()]).then(([isIn]) => logInByAddress(isIn)).catch(() => {
       timer = setTimeout(() => setTries(tries + 1), 2000);
     });
     return () => clearTimeout(timer);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** All clusters of the service. */
+import { useEffect } from "react";
 import { Button, Content, EmptyState, EmptyStateActions, EmptyStateBody, EmptyStateFooter, Flex, FlexItem, PageSection } from "@patternfly/react-core";
 import { Table, Tbody, Td, Th, Thead, Tr } from "@patternfly/react-table";
 import type { Cluster } from "../api/types";
@@ -10,13 +11,21 @@ import { Go } from "../shell/Go";
 import { Loading } from "../shell/Loading";
 import { known } from "../store/clusters";
 import { useLive } from "../store/live";
+import { useService } from "../store/service";
 import { useStore } from "../store/store";
 import { ClusterStatus } from "./ClusterStatus";
 
 export function ClustersPage() {
   useLive("list");
   const list = useStore(known, (value) => value.list);
-  if (!list) return <Loading text={t("clusters.loading")} />;
+  const { mode } = useService();
+  const isOne = mode !== "many";
+  useEffect(() => {
+    if (!isOne || !list) return;
+    if (list[0]) go(pathOf(list[0].id), { replace: true });
+    else if (mode === "interactive") go("/new", { replace: true });
+  }, [isOne, list, mode]);
+  if (!list || (isOne && (list.length || mode === "interactive"))) return <Loading text={t("clusters.loading")} />;
   return (
     <PageSection hasBodyWrapper={false}>
       <Flex>

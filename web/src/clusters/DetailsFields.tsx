@@ -14,11 +14,13 @@ interface Props {
   versions: Record<string, OpenshiftVersion>;
   /** A cluster that exists keeps its version; whether the service has a pull secret of it. */
   made?: { hasSecret: boolean };
+  /** Whether the medium has a pull secret with it. */
+  isBrought?: boolean;
 }
 
 const COUNTS = [1, 3, 4, 5] as const;
 
-export function DetailsFields({ value, faults, set, versions, made }: Props) {
+export function DetailsFields({ value, faults, set, versions, made, isBrought }: Props) {
   const text = (field: "name" | "base_dns_domain" | "http_proxy" | "https_proxy" | "no_proxy" | "additional_ntp_source") => ({
     id: `details-${field}`,
     value: value[field],
@@ -62,7 +64,7 @@ export function DetailsFields({ value, faults, set, versions, made }: Props) {
         options={COUNTS.map((each) => ({ value: String(each), label: t(`details.topology.${each}`) }))}
         onChange={(next) => set("control_plane_count", Number(next))}
       />
-      <PullSecret value={value} faults={faults} set={set} made={made} />
+      <PullSecret value={value} faults={faults} set={set} made={made} isBrought={isBrought} />
       <ExpandableSection
         toggleText={t("details.more")}
         isExpanded={isOpen}
@@ -85,14 +87,16 @@ function versionOptions(versions: Record<string, OpenshiftVersion>, chosen: stri
   return chosen && !versions[chosen] ? [{ value: chosen, label: chosen }, ...found] : found;
 }
 
-function PullSecret({ value, faults, set, made }: Omit<Props, "versions">) {
+function PullSecret({ value, faults, set, made, isBrought }: Omit<Props, "versions">) {
+  const first = made ? "keep" : isBrought ? "brought" : "none";
+  const help = made ? (made.hasSecret ? "details.secret.there" : "details.secret.missing") : isBrought ? "details.secret.brought.help" : "details.secret.none.help";
   return (
     <FormGroup role="radiogroup" label={t("details.secret")} fieldId="details-secret" isStack>
       <Radio
         id="details-secret-none"
         name="secret"
-        label={t(made ? "details.secret.keep" : "details.secret.none")}
-        description={t(made ? (made.hasSecret ? "details.secret.there" : "details.secret.missing") : "details.secret.none.help")}
+        label={t(`details.secret.${first}`)}
+        description={t(help)}
         isChecked={!value.needsSecret}
         onChange={() => set("needsSecret", false)}
       />

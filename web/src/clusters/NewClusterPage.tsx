@@ -8,6 +8,7 @@ import { t } from "../i18n";
 import { go, pathOf } from "../routing";
 import { Failure } from "../shell/Failure";
 import { noteCluster } from "../store/clusters";
+import { useService } from "../store/service";
 import { checkDetails, createParams, type DetailFaults, type Details, EMPTY } from "./details";
 import { DetailsFields } from "./DetailsFields";
 
@@ -18,6 +19,7 @@ export function NewClusterPage() {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const made = useRef<Cluster>();
+  const { mode, pull_secret_there } = useService();
   const versions = useVersions((found) => setValue((old) => (old.openshift_version ? old : { ...old, ...found })));
 
   const faults = checkDetails(value);
@@ -40,8 +42,8 @@ export function NewClusterPage() {
     }
     setBusy(true);
     try {
-      made.current ??= await createCluster(createParams(value));
-      await ensureInfraEnv(made.current, value);
+      made.current ??= await createCluster(createParams(value, Boolean(pull_secret_there)));
+      if (mode === "many") await ensureInfraEnv(made.current, value);
       noteCluster(made.current);
       go(pathOf(made.current.id, "operators"));
     } catch (caught) {
@@ -56,25 +58,26 @@ export function NewClusterPage() {
       <Content component="h1">{t("new.title")}</Content>
       <Content component="p">{t("new.intro")}</Content>
       <Form className="app-form" onSubmit={(event) => void submit(event)} noValidate>
-        <DetailsFields value={value} faults={shown} set={set} versions={versions} />
+        <DetailsFields value={value} faults={shown} set={set} versions={versions} isBrought={pull_secret_there} />
         <Failure error={error} title={t("new.failed")} />
         <ActionGroup>
           <Button type="submit" isLoading={busy} isDisabled={busy} data-testid="next">
             {t("new.go")}
           </Button>
-          <Button variant="link" onClick={() => go("/")}>
-            {t("app.cancel")}
-          </Button>
+          {mode === "many" && (
+            <Button variant="link" onClick={() => go("/")}>
+              {t("app.cancel")}
+            </Button>
+          )}
         </ActionGroup>
       </Form>
     </PageSection>
   );
 }
 
-/** What hosts boot belongs to an infra-env; a service that is there for one cluster has it already. */
+/** What hosts boot belongs to an infra-env, which a service that is there for one cluster has already. */
 async function ensureInfraEnv(cluster: Cluster, value: Details): Promise<void> {
-  const all = await listInfraEnvs();
-  if (all.some((each) => each.cluster_id === cluster.id || !each.cluster_id)) return;
+  if ((await listInfraEnvs(cluster.id)).length) return;
   const { pull_secret, cpu_architecture } = createParams(value);
   await createInfraEnv({ name: `${value.name}-hosts`, pull_secret, cpu_architecture, cluster_id: cluster.id });
 }

@@ -62,14 +62,15 @@ export function checkDetails(value: Details): DetailFaults {
   };
 }
 
-export function createParams(value: Details): ClusterCreate {
+/** A cluster to be made; `isBrought`: the medium has a pull secret with it, which an empty one stands for. */
+export function createParams(value: Details, isBrought = false): ClusterCreate {
   const given: Record<string, unknown> = {
     name: value.name,
     base_dns_domain: value.base_dns_domain,
     openshift_version: value.openshift_version,
     cpu_architecture: value.cpu_architecture,
     control_plane_count: value.control_plane_count,
-    pull_secret: value.needsSecret ? mendPullSecret(value.pull_secret) : NO_SECRET,
+    pull_secret: value.needsSecret ? mendPullSecret(value.pull_secret) : isBrought ? "" : NO_SECRET,
   };
   for (const field of ["http_proxy", "https_proxy", "no_proxy", "additional_ntp_source"] as const) {
     if (value[field]) given[field] = value[field];

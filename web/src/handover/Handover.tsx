@@ -11,7 +11,7 @@ import { t } from "../i18n";
 import { clockTime, duration } from "../i18n/time";
 import { useNow } from "../store/clock";
 import { isAwayExplained, link } from "../store/live";
-import { useService } from "../store/once";
+import { useService } from "../store/service";
 import { useStore } from "../store/store";
 import { isLeaving, phaseOf } from "./phase";
 

@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import { Content, EmptyState, EmptyStateBody, Spinner } from "@patternfly/react-core";
 import type { Cluster } from "../api/types";
 import { t, tn } from "../i18n";
-import { useService } from "../store/once";
+import { useService } from "../store/service";
 import { sortHosts } from "./facts";
 import { HostTable } from "./HostTable";
 import { IsoPanel } from "./IsoPanel";

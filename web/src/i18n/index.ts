@@ -37,8 +37,9 @@ function fill(text: string, values: Values): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 
-/** A sentence from what the service says in lower case without a full stop. */
+/** A sentence from what the service says in lower case without a full stop; a name at its start stays as it is. */
 export function sentence(text: string): string {
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  const isWord = /^[a-z]+(?![\w./:-])/.test(text);
+  const first = isWord ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?…]$/.test(first) ? first : `${first}.`;
 }

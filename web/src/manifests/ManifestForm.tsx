@@ -2,7 +2,7 @@
 /** One manifest: its name, its folder and its content. */
 import { type FormEvent, lazy, Suspense, useDeferredValue, useMemo, useState } from "react";
 import { ActionGroup, Alert, Button, Form, FormGroup, List, ListItem } from "@patternfly/react-core";
-import { createManifest, updateManifest } from "../api/calls";
+import { checkManifest, createManifest, updateManifest } from "../api/calls";
 import type { Manifest } from "../api/types";
 import { ChoiceField, TextField } from "../forms/fields";
 import { sentence, t } from "../i18n";
@@ -31,6 +31,7 @@ export function ManifestForm({ clusterId, edited, taken, onDone }: Props) {
   const [folder, setFolder] = useState<string>(before?.folder ?? "manifests");
   const [content, setContent] = useState(edited.content);
   const [faults, setFaults] = useState<string[]>([]);
+  const [isTried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const bytes = useMemo(() => bytesOf(content), [useDeferredValue(content)]);
@@ -38,11 +39,13 @@ export function ManifestForm({ clusterId, edited, taken, onDone }: Props) {
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
-    const found = await checkContent(name, content);
-    setFaults(found);
-    if (nameFault || found.length) return;
+    setTried(true);
     setBusy(true);
+    setError(undefined);
     try {
+      const found = await checkContent(name, content);
+      setFaults(found);
+      if (nameFault || found.length) return setBusy(false);
       await save(clusterId, { name, folder, content }, before);
       onDone();
     } catch (caught) {
@@ -59,7 +62,7 @@ export function ManifestForm({ clusterId, edited, taken, onDone }: Props) {
         label={t("manifests.name")}
         help={t("manifests.name.help")}
         value={name}
-        fault={name ? nameFault : ""}
+        fault={name || isTried ? nameFault : ""}
         isRequired
         onChange={(next) => setName(next.trim())}
       />
@@ -107,7 +110,9 @@ async function checkContent(name: string, content: string): Promise<string[]> {
   if (!content.trim()) return [t("manifests.empty")];
   if (bytesOf(content) > LIMIT) return [t("manifests.large", { name, size: size(bytesOf(content)) })];
   const { findProblems } = await import("./problems");
-  return findProblems(content).map(({ line, message }) => t("manifests.line", { line, message: sentence(message) }));
+  const own = findProblems(content);
+  const found = own.length ? own : ((await checkManifest(name, content)).problems ?? []).filter((each) => each.severity === "error");
+  return found.map(({ line, message }) => (line ? t("manifests.line", { line, message: sentence(message) }) : sentence(message)));
 }
 
 interface Typed {

@@ -51,7 +51,7 @@ export function ManifestsStep({ cluster }: { cluster: Cluster }) {
     <>
       <Content component="p">{t("manifests.intro")}</Content>
       {failed && <Failure {...failed} onClose={() => setFailed(undefined)} />}
-      {list?.length === 0 && !edited && <p className="app-quiet">{t("manifests.none")}</p>}
+      {!list?.length && !edited && <p className="app-quiet">{t(list ? "manifests.none" : "wizard.loading")}</p>}
       {Boolean(list?.length) && <ManifestTable list={list!} onEdit={edit} onRemove={remove} />}
       {edited ? (
         <ManifestForm
@@ -110,7 +110,7 @@ function ManifestTable({ list, onEdit, onRemove }: TableProps) {
             <Tr key={`${each.folder}/${name}`}>
               <Td dataLabel={t("manifests.name")}>{name}</Td>
               <Td dataLabel={t("manifests.folder")}>{each.folder}</Td>
-              <Td isActionCell>
+              <Td isActionCell modifier="nowrap">
                 <Button variant="plain" icon={<PencilAltIcon />} aria-label={t("manifests.edit", { name })} onClick={() => onEdit(each)} />
                 <Button variant="plain" icon={<TrashIcon />} aria-label={t("manifests.remove", { name })} onClick={() => onRemove(each)} />
               </Td>

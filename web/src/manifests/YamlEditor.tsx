@@ -48,6 +48,17 @@ const look = EditorView.theme({
   ".cm-activeLine": { backgroundColor: "transparent" },
 });
 
+/** Chromium gives what is typed the style of what it replaces, as an attribute, which the policy refuses. */
+const replacing = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const isPlain = event.inputType === "insertText" && event.data && !event.isComposing;
+    if (!isPlain || view.state.selection.main.empty) return false;
+    event.preventDefault();
+    view.dispatch(view.state.replaceSelection(event.data!), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+  },
+});
+
 function lint(view: EditorView, kinds: boolean): Diagnostic[] {
   const text = view.state.doc.toString();
   return findProblems(text, kinds).map(({ from, to, message }) => ({
@@ -71,7 +82,7 @@ export default function YamlEditor({ value, onChange, label, kinds = true }: Pro
       doc: value,
       extensions: [
         [lineNumbers(), history(), drawSelection(), bracketMatching(), indentOnInput(), highlightActiveLine()],
-        [yaml(), syntaxHighlighting(colours), linter((shown) => lint(shown, kinds), { delay: 300 }), lintGutter(), look],
+        [yaml(), syntaxHighlighting(colours), linter((shown) => lint(shown, kinds), { delay: 300 }), lintGutter(), look, replacing],
         keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
         EditorView.contentAttributes.of({ "aria-label": label, "aria-multiline": "true", spellcheck: "false" }),
         EditorView.updateListener.of((update) => {

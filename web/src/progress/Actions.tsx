@@ -7,7 +7,7 @@ import type { Cluster } from "../api/types";
 import { t } from "../i18n";
 import { Failure } from "../shell/Failure";
 import { noteCluster } from "../store/clusters";
-import { useService } from "../store/once";
+import { useService } from "../store/service";
 
 const RUNNING: Cluster["status"][] = ["preparing-for-installation", "installing", "installing-pending-user-action", "finalizing"];
 const OVER: Cluster["status"][] = ["error", "cancelled"];

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from "react";
 import { ActionGroup, Button, Form, FormGroup, FormHelperText, HelperText, HelperTextItem, TextInput } from "@patternfly/react-core";
 import { t } from "../i18n";
 import { Failure } from "../shell/Failure";
+import { useService } from "../store/service";
 import { useStore } from "../store/store";
 import { session } from "./session";
 
@@ -11,6 +12,7 @@ export function LoginForm() {
   const ways = useStore(session.store, (state) => state.ways);
   const [way, setWay] = useState<"code" | "password">(ways.includes("code") ? "code" : "password");
   const [text, setText] = useState("");
+  const { mode } = useService();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
 
@@ -44,7 +46,7 @@ export function LoginForm() {
         />
         <FormHelperText>
           <HelperText>
-            <HelperTextItem>{t(`login.${way}.help`)}</HelperTextItem>
+            <HelperTextItem>{t(way === "password" && mode === "status" ? "login.password.help.status" : `login.${way}.help`)}</HelperTextItem>
           </HelperText>
         </FormHelperText>
       </FormGroup>

@@ -5,6 +5,7 @@ import { API } from "../api/client";
 import { session } from "../session/session";
 import { now } from "./clock";
 import { loadChanges, loadCluster, loadList } from "./clusters";
+import { loadService } from "./service";
 import { makeStore } from "./store";
 
 export interface Link {
@@ -40,6 +41,7 @@ function isOpen(): boolean {
 }
 
 async function load(): Promise<void> {
+  await loadService();
   const jobs = [...watched.keys()].map((each) => (each === "list" ? loadList() : loadCluster(each)));
   await Promise.all(jobs);
 }
@@ -55,7 +57,7 @@ async function loadChanged(): Promise<void> {
 
 /** One look at a time: what changes in the meantime is looked at afterwards. */
 async function flush(job: () => Promise<void>): Promise<void> {
-  if (busy) return gather();
+  if (busy) return job === load ? markAll() : gather();
   busy = true;
   try {
     await job();
@@ -106,7 +108,7 @@ function open(): void {
   stream?.close();
   if (document.hidden || session.store.get().phase !== "in") return;
   stream = new EventSource(`${API}/stream`);
-  stream.onopen = markAll;
+  stream.onopen = () => void flush(load);
   stream.onerror = () => askSoon(LOST_MS);
   stream.addEventListener("reset", markAll);
   stream.addEventListener("change", (event) => {

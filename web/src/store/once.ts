@@ -1,37 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Things of the service that do not change while it runs: asked for once, by the first who needs them. */
-import { useEffect, useState } from "react";
-import { getCheckTexts, getService } from "../api/calls";
-import type { CheckTexts, Service } from "../api/types";
+/** The texts of all checks, which do not change while a service runs: asked for by the first who needs them. */
+import { useEffect } from "react";
+import { getCheckTexts } from "../api/calls";
+import type { CheckTexts } from "../api/types";
+import { makeStore, useStore } from "./store";
 
-const ALONE: Partial<Service> & Pick<Service, "mode"> = { mode: "many" };
-const NO_TEXTS: CheckTexts = { host: {}, cluster: {} };
+const texts = makeStore<CheckTexts>({ host: {}, cluster: {} });
+let asking: Promise<void> | undefined;
 
-function once<T>(ask: () => Promise<T>, without: T): () => T {
-  let found: T | undefined;
-  let asking: Promise<T> | undefined;
-  return () => {
-    const [value, setValue] = useState(found ?? without);
-    useEffect(() => {
-      if (found) return setValue(found);
-      let isShown = true;
-      asking ??= ask();
-      asking.then(
-        (answer) => {
-          found = answer;
-          if (isShown) setValue(answer);
-        },
-        () => {
-          asking = undefined;
-        },
-      );
-      return () => {
-        isShown = false;
-      };
-    }, []);
-    return value;
-  };
+export function useCheckTexts(): CheckTexts {
+  useEffect(() => {
+    asking ??= getCheckTexts().then(
+      (found) => texts.set(() => found),
+      () => {
+        asking = undefined;
+      },
+    );
+  }, []);
+  return useStore(texts, (value) => value);
 }
-
-export const useService = once<typeof ALONE>(getService, ALONE);
-export const useCheckTexts = once(getCheckTexts, NO_TEXTS);

@@ -16,7 +16,7 @@ export function Picture({ drawn }: { drawn: Drawn }) {
   const more = drawn.nodes.length - nodes.length;
   return (
     <>
-      <svg viewBox={`0 0 ${width} ${base + HOST.height + 10}`} className="app-picture" role="img" aria-label={t("topology.alt")}>
+      <svg width={width} viewBox={`0 0 ${width} ${base + HOST.height + 10}`} className="app-picture" role="img" aria-label={t("topology.alt")}>
         {drawn.nets.map((net, row) => (
           <NetLine key={net.cidr} net={net} y={NET.top + row * NET.step} width={width} vips={drawn.vips.filter((vip) => vip.network === net.cidr)} />
         ))}

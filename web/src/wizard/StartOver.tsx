@@ -8,14 +8,15 @@ import { t } from "../i18n";
 import { go } from "../routing";
 import { Failure } from "../shell/Failure";
 import { known } from "../store/clusters";
-import { useService } from "../store/once";
+import { useService } from "../store/service";
 
 export function StartOver({ cluster }: { cluster: Cluster }) {
   const [isOpen, setOpen] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const { mode } = useService();
-  if (mode === "status" || mode === "site") return null;
+  const isRunning = /^(preparing|installing|finalizing)/.test(cluster.status);
+  if (mode === "status" || mode === "site" || (mode === "many" && isRunning)) return null;
 
   async function drop(): Promise<void> {
     setBusy(true);
