@@ -7,16 +7,18 @@ Each is judged by itself first; when all can be read, the hosts are judged again
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
 from typing import Annotated, Final
 
 import msgspec
 
 from muster.config.check import check_folder
+from muster.config.derive import addresses
 from muster.config.document.folder import Memory
 from muster.config.document.parse import parse_yaml
 from muster.config.network import read_network
 from muster.model.problem import in_order
-from muster.model.site import Environment
+from muster.model.site import Environment, Site
 from muster.model.tree import Source
 from muster.model.wire.infra_env import HostStaticNetworkConfig
 from muster.model.wire.struct import Wire, about
@@ -99,16 +101,14 @@ def _together(
 ) -> list[Finding]:
     """The hosts as one site: the same address or card twice, gateways out of reach, the rendezvous IP."""
     text, starts = _render(hosts, rendezvous_ip)
-    _, problems = check_folder(Memory({_FILE: text.encode()}), Environment())
-    general = []
+    site, problems = check_folder(Memory({_FILE: text.encode()}), Environment())
+    general = list(_rendezvous(site, rendezvous_ip))
     for each in problems:
         if each.place.source.name != _FILE:
             continue
         line, column = each.place.position
         owner = max((number for number, (first, _) in enumerate(starts) if first <= line), default=None)
         if owner is None:
-            if rendezvous_ip and "rendezvous" in each.rule.slug:
-                general.append(make_finding(each))
             continue
         first = starts[owner][1]
         inside = first <= line
@@ -118,6 +118,24 @@ def _together(
         if not any(finding.message == known.message for known in found[owner]):
             found[owner].append(finding)
     return general
+
+
+def _rendezvous(site: Site, text: str) -> Iterator[Finding]:
+    """One of the hosts should have the address where they meet; one whose network is not told of may."""
+    if not text:
+        return
+    try:
+        ip = ip_address(text)
+    except ValueError:
+        yield Finding(severity="error", message=f"{text!r} is no IP address", fix="write it as 192.0.2.10")
+        return
+    if not any(ip in addresses(host) for host in site.hosts):
+        yield Finding(
+            severity="warning",
+            message=f"none of these hosts has the rendezvous IP {ip}",
+            why="The service runs on the host with that address, and all others come to it.",
+            fix="give it to the rendezvous host, or leave that host's network as it is",
+        )
 
 
 def _render(
