@@ -73,16 +73,17 @@ class Steps:
     def _step(self, host: Host) -> Iterator[Line]:
         stage = (host.progress.current_stage if host.progress else None) or ""
         # Before the restart it is how much was written, which is nothing for a line of its own.
-        stuck = (host.progress.progress_info or "") if host.progress and stage in REBOOTED else ""
-        reached = (host.status, stage, stuck)
+        doing = (host.progress.progress_info or "") if host.progress and stage in REBOOTED else ""
+        reached = (host.status, stage, doing)
         if reached == self._hosts.get(host.id) or not (host.requested_hostname or host.status in _BAD):
             return  # One that has no name yet is told of when it has.
         self._hosts[host.id] = reached
         what = stage if stage and host.status == "installing-in-progress" else host.status
-        trouble = host.status_info if host.status in _BAD else stuck
-        text = f"{name_of(host)}: {what}" + (f": {trouble}" if trouble else "")
-        facts = {"status": host.status, "stage": stage, "info": trouble or host.status_info}
-        yield make_line("host", text, warn=bool(trouble), host=name_of(host), **facts)
+        is_bad = host.status in _BAD
+        more = host.status_info if is_bad else doing
+        text = f"{name_of(host)}: {what}" + (f": {more}" if more else "")
+        facts = {"status": host.status, "stage": stage, "info": more or host.status_info}
+        yield make_line("host", text, warn=is_bad, host=name_of(host), **facts)
 
 
 @dataclass(frozen=True)
