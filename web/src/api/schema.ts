@@ -1386,6 +1386,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/assisted-install/v2/infra-envs/{infra_env_id}/hosts/{host_id}/log-lines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Tell what a host wrote into its journal, for those who watch; it is not kept for long. */
+        put: operations["v2TellLogLines"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2137,10 +2154,24 @@ export interface components {
             /** @description Whether that is all there is, or more lines come before these. */
             complete: boolean;
             /**
+             * @description The host tells these as it writes them; otherwise it sent them as a file.
+             * @default false
+             */
+            live?: boolean;
+            /**
+             * @description What to send as `after` to get what came since.
+             * @default 0
+             */
+            next?: number;
+            /**
              * @description The file of the archive that they are from; nothing: no log was sent yet.
              * @default
              */
             file?: string;
+        };
+        /** @description What a host wrote into its journal. */
+        HostLogLines: {
+            lines: string[];
         };
         /** @description A subnet, and the hosts that have an address in it. */
         HostNetwork: {
@@ -6490,6 +6521,8 @@ export interface operations {
                 lines?: number;
                 /** @description Only lines that contain this, in any case of letters. */
                 filter?: string;
+                /** @description Only lines after this one: `next` of the answer before. */
+                after?: number;
             };
             header?: never;
             path: {
@@ -6520,6 +6553,37 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2TellLogLines: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                infra_env_id: string;
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HostLogLines"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             default: components["responses"]["Failure"];
         };
     };
