@@ -269,6 +269,7 @@ OUR_SHAPES: Final[Mapping[str, Shape]] = {
     "ready": Shape(answer=own.Readiness, statuses=_NOT_NOW),
     "metrics": Shape(answer=str, media_type=TEXT),
     "openapi": Shape(answer=dict[str, Any]),
+    **BROWSER_SHAPES,
 }
 
 SHAPES: Final[Mapping[str, Shape]] = {
@@ -278,5 +279,4 @@ SHAPES: Final[Mapping[str, Shape]] = {
     **HOST_SHAPES,
     **CATALOGUE_SHAPES,
     **OUR_SHAPES,
-    **BROWSER_SHAPES,
 }
