@@ -61,7 +61,7 @@ async function flush(job: () => Promise<void>): Promise<void> {
   busy = true;
   try {
     await job();
-    if (watched.size) heard(isOpen() ? "live" : "asking");
+    if (job === load || watched.size) heard(isOpen() ? "live" : "asking"); // Else nobody was asked.
   } catch {
     lose();
   } finally {

@@ -17,7 +17,6 @@ from muster.service.store.port import Wanted
 from muster.service.timeline import PROGRESS, timeline_of
 
 USER = "kubeadmin"
-_ZIP = "application/zip"
 
 
 @answers("v2GetFarewell")
@@ -46,7 +45,7 @@ async def download_everything(call: Call) -> Reply:
     found = farewell_of(cluster, realm.hosts.values(), around.house, around.url)
     body = pack(found, USER, there, service.now())
     await change(call, lambda draft: note_taken(draft, domain_of(cluster), KUBECONFIG, PASSWORD))
-    return file(body, f"{domain_of(cluster)}.zip", _ZIP)
+    return file(body, f"{domain_of(cluster)}.zip")
 
 
 @answers("v2GetTimeline")
