@@ -13,6 +13,7 @@ from muster.service.preparing import SECRET_FILES, order_of
 from muster.service.realm import Draft
 from muster.service.refusals import StateConflict
 from muster.service.state import Cluster
+from muster.service.validations.requirements import product_of
 
 if TYPE_CHECKING:
     from muster.service.service import Service
@@ -25,6 +26,14 @@ _BEFORE: Final = frozenset({"insufficient", "pending-for-input", "ready"})
 def domain_of(cluster: Cluster) -> str:
     """What a cluster is called in DNS."""
     return f"{cluster.name}.{cluster.base_dns_domain}"
+
+
+def console_url_of(cluster: Cluster) -> str:
+    """Where the console of a cluster is; OpenShift has one."""
+    has_one = any(each.name == "console" for each in cluster.monitored_operators)
+    if not has_one or not cluster.base_dns_domain or product_of(cluster.openshift_version) != "openshift":
+        return ""
+    return f"https://console-openshift-console.apps.{domain_of(cluster)}"
 
 
 async def make_credentials(service: Service, cluster_id: str) -> None:

@@ -11,7 +11,7 @@ from ipaddress import ip_address, ip_network
 from typing import Annotated, Final
 
 from muster.model.wire.struct import Wire, about
-from muster.service.credentials import PASSWORD, domain_of
+from muster.service.credentials import PASSWORD, console_url_of, domain_of
 from muster.service.derive.addresses import addressed
 from muster.service.derive.roles import effective_role
 from muster.service.house import House
@@ -68,11 +68,10 @@ def farewell_of(cluster: Cluster, hosts: Iterable[Host], house: House, url: str)
     there = tuple(hosts)
     domain = domain_of(cluster)
     taken = {domain, PASSWORD} <= set(cluster.access_taken)
-    has_console = any(each.name == "console" for each in cluster.monitored_operators)
     return Farewell(
         domain=domain,
         api_url=f"https://api.{domain}:6443",
-        console_url=f"https://console-openshift-console.apps.{domain}" if has_console else "",
+        console_url=console_url_of(cluster),
         hosts_lines=hosts_lines(cluster, there),
         rendezvous=next((_rendezvous(each, house) for each in there if house.is_rendezvous(each)), None),
         credentials_taken=taken or cluster.kubeconfig_given,
@@ -98,7 +97,7 @@ def hosts_lines(cluster: Cluster, hosts: Iterable[Host]) -> tuple[str, ...]:
     apps = [each.ip or "" for each in cluster.ingress_vips] or _own_addresses(cluster, there)
     lines = [f"{address} api.{domain} api-int.{domain}" for address in api if address]
     lines += [f"# {address} NAME.apps.{domain}" for address in apps if address]
-    if any(each.name == "console" for each in cluster.monitored_operators):
+    if console_url_of(cluster):
         names = " ".join(f"{name}.apps.{domain}" for name in ("console-openshift-console", "oauth-openshift"))
         lines += [f"{address} {names}" for address in apps if address]
     return tuple(lines)

@@ -59,6 +59,10 @@ def test_a_console_is_named_where_there_is_one() -> None:
     assert found.console_url == "https://console-openshift-console.apps.alpha.example.com"
     assert any("console-openshift-console.apps.alpha" in line for line in found.hosts_lines)
     assert farewell_of(cluster(), (), HOUSE, "").console_url == ""
+    kubernetes = msgspec.structs.replace(with_console, openshift_version="v1.36.3-amd64")
+    found = farewell_of(kubernetes, (), HOUSE, "")
+    assert found.console_url == ""
+    assert not any("console" in line for line in found.hosts_lines)
 
 
 def test_the_rendezvous_host_is_told_of_and_whether_it_has_left() -> None:

@@ -10,6 +10,7 @@ from muster.model.wire.cluster import Credentials, IgnoredValidations
 from muster.model.wire.files import Event as WireEvent
 from muster.model.wire.files import Manifest
 from muster.service.api.views.text import json_or_none, json_text
+from muster.service.credentials import console_url_of
 from muster.service.realm import Event
 from muster.service.state import Cluster
 
@@ -41,11 +42,7 @@ def show_manifests(cluster: Cluster) -> Iterator[Manifest]:
 
 def show_credentials(cluster: Cluster, username: str, password: str) -> Credentials:
     """How to log in, and where, if the cluster has a console."""
-    consoles = [each for each in cluster.monitored_operators if each.name == "console"]
-    domain = f"{cluster.name}.{cluster.base_dns_domain}"
-    url = f"https://console-openshift-console.apps.{domain}"
-    there = bool(consoles) and bool(cluster.base_dns_domain)
-    return Credentials(username=username, password=password, console_url=url if there else None)
+    return Credentials(username=username, password=password, console_url=console_url_of(cluster) or None)
 
 
 def show_ignored(cluster: Cluster) -> IgnoredValidations:
