@@ -37,13 +37,14 @@ async def _run() -> None:
     from muster.agent.loop import Agent, Means
     from muster.board import FOLDER, Board
     from muster.cli.host_clock import HostClock, clock_board
-    from muster.cli.host_place import TokenFile, UnitInstaller, load_place
+    from muster.cli.host_place import TokenFile, UnitInstaller, await_papers, load_place
     from muster.client.calls import open_calls
     from muster.client.host import HostCalls
     from muster.clock import SystemClock
     from muster.links import find_addresses, open_changes
     from muster.machine import ThisMachine
 
+    await await_papers(Path("/"), asyncio.sleep)
     machine, place, keeper = ThisMachine(), load_place(Path("/")), TokenFile()
     identity = find_identity(machine)
     log.say("this host is %s, by the %s", identity.id, identity.source)

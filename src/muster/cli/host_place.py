@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -14,11 +15,12 @@ from muster.errors import ExternalError, MediaError, MusterError
 from muster.files import save_file
 from muster.frozen import dataclass
 from muster.machine import Machine
-from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, SERVICE_AUTHORITY, parse_environment
+from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, GENERIC_MARK, SERVICE_AUTHORITY, parse_environment
 from muster.model.wire.steps import InstallCmdRequest
 
 _REQUEST: Final = "install.json"
 _UNIT: Final = "muster-install.service"
+_LOOK_S: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,13 @@ def load_place(root: Path) -> Place:
             f"the medium does not say where this host is to go: {error}",
             hint="make it again with `muster agent create image`",
         ) from error
+
+
+async def await_papers(root: Path, sleep: Callable[[float], Awaitable[None]]) -> None:
+    """On a host of a generic medium, wait until the service that was chosen has made what lets hosts in."""
+    papers = [_below(root, path) for path in (AGENT_TOKEN, SERVICE_AUTHORITY)]
+    while _below(root, GENERIC_MARK).exists() and not all(path.exists() for path in papers):
+        await sleep(_LOOK_S)
 
 
 def _below(root: Path, path: str) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.host_place import TokenFile, UnitInstaller, load_order, load_place
+from muster.cli.host_place import TokenFile, UnitInstaller, await_papers, load_order, load_place
 from muster.errors import ExternalError, MediaError
 from muster.model.wire.steps import InstallCmdRequest
 from muster.run import Said
@@ -25,6 +25,22 @@ REQUEST = InstallCmdRequest(
 START = "systemctl start --no-block muster-install.service"
 STOP = "systemctl stop muster-install.service"
 ACTIVE = "systemctl is-active muster-install.service"
+
+
+def test_papers_that_a_service_makes_are_awaited_on_a_generic_medium_alone(tmp_path: Path) -> None:
+    left = ["etc/assisted/tls/service-ca.crt", "etc/assisted/tokens/agent"]
+
+    async def sleep(_: float) -> None:
+        path = tmp_path / left.pop()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+    finish(await_papers(tmp_path, sleep))
+    assert len(left) == 2
+    (tmp_path / "etc/assisted").mkdir(parents=True)
+    (tmp_path / "etc/assisted/interactive-ui").touch()
+    finish(await_papers(tmp_path, sleep))
+    assert left == []
 
 
 def test_a_medium_says_where_to_go(tmp_path: Path) -> None:
