@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from muster.service.edge.page import BUILT
 
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 CHROMIUM = "/usr/bin/chromium"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster/web"
 ARGUMENTS = ("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
@@ -76,6 +76,6 @@ def desk(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Desk]:
     context = browser.new_context(
         ignore_https_errors=True, viewport={"width": 1024, "height": 768}, accept_downloads=True
     )
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     yield Desk(context.new_page(), request.config.getoption("--screens"))
     context.close()

@@ -26,6 +26,8 @@ interface Props {
 }
 
 const COLUMNS = 8;
+/** What narrow windows have no room for; the details of a host have it, too. */
+export const WIDE: ("hidden" | "visibleOnXl")[] = ["hidden", "visibleOnXl"];
 const ROLES = ["auto-assign", "master", "worker"] as const;
 
 export const HostRow = memo(function HostRow({ host, at, isDoubled, actions }: Props) {
@@ -67,9 +69,9 @@ export const HostRow = memo(function HostRow({ host, at, isDoubled, actions }: P
             </Button>
           )}
         </Td>
-        <Td dataLabel={t("host.cores")}>{found.cpu?.count ?? "–"}</Td>
-        <Td dataLabel={t("host.memory")}>{found.memory?.physical_bytes ? memory(found.memory.physical_bytes) : "–"}</Td>
-        <Td dataLabel={t("host.disks")}>
+        <Td dataLabel={t("host.cores")} visibility={WIDE}>{found.cpu?.count ?? "–"}</Td>
+        <Td dataLabel={t("host.memory")} modifier="nowrap">{found.memory?.physical_bytes ? memory(found.memory.physical_bytes) : "–"}</Td>
+        <Td dataLabel={t("host.disks")} modifier="nowrap" visibility={WIDE}>
           {disks.length ? tn("host.disks.sum", disks.length, { size: size(disks.reduce((sum, disk) => sum + (disk.size_bytes ?? 0), 0)) }) : "–"}
         </Td>
         <Td isActionCell modifier="nowrap">

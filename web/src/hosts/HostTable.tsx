@@ -8,7 +8,7 @@ import { t } from "../i18n";
 import { Failure } from "../shell/Failure";
 import { dropHost, noteHost } from "../store/clusters";
 import { doubledNames, nameOf } from "./facts";
-import { type HostActions, HostRow } from "./HostRow";
+import { type HostActions, HostRow, WIDE } from "./HostRow";
 import { RemoveDialog } from "./RemoveDialog";
 import { RenameDialog } from "./RenameDialog";
 
@@ -35,12 +35,12 @@ export function HostTable({ clusterId, hosts }: { clusterId: string; hosts: read
         <Thead>
           <Tr>
             <Th screenReaderText={t("host.expand")} />
-            <Th>{t("host.name")}</Th>
+            <Th modifier="nowrap">{t("host.name")}</Th>
             <Th>{t("host.role")}</Th>
             <Th>{t("host.status")}</Th>
-            <Th>{t("host.cores")}</Th>
-            <Th>{t("host.memory")}</Th>
-            <Th>{t("host.disks")}</Th>
+            <Th modifier="fitContent" visibility={WIDE}>{t("host.cores")}</Th>
+            <Th modifier="fitContent">{t("host.memory")}</Th>
+            <Th modifier="fitContent" visibility={WIDE}>{t("host.disks")}</Th>
             <Th screenReaderText={t("host.actions")} />
           </Tr>
         </Thead>
