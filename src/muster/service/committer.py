@@ -87,12 +87,14 @@ class Committer:
         """What is to be written of a realm last, if anything is."""
         return self._last.get(realm)
 
-    async def settled(self, realm: str) -> None:
-        """Wait until what is in memory of a realm now is durable; an error: it never will be."""
-        if (last := self._last.get(realm)) is not None:
-            await asyncio.shield(last)
-        elif self.is_stale(realm):
-            raise _copy(self._failed[realm][1])
+    async def settled(self, *realms: str) -> None:
+        """Wait until what is in memory of realms now is durable; an error: it never will be."""
+        last = {realm: self._last[realm] for realm in realms if realm in self._last}
+        for realm in realms:
+            if realm not in last and self.is_stale(realm):
+                raise _copy(self._failed[realm][1])
+        for each in last.values():
+            await asyncio.shield(each)
 
     def is_stale(self, realm: str) -> bool:
         """Whether something of a realm failed, and it was not loaded again since."""

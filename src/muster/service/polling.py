@@ -111,7 +111,7 @@ class Found(msgspec.Struct, frozen=True):
         sent = self.service.sent
         sent[self.host.id] = self.sent  # At once: the answer to an earlier step may come while we settle.
         try:
-            await self.service.settle(self.host.cluster_id or self.host.infra_env_id)
+            await self.service.settle(self.host.realm)
         except BaseException:
             sent.pop(self.host.id, None)
             raise

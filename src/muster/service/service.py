@@ -57,8 +57,8 @@ class Committer(Protocol):
     def submit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
         """Write them after all that were given before."""
 
-    async def settled(self, realm: str) -> None:
-        """Return when nothing of a realm is on its way to the store any more."""
+    async def settled(self, *realms: str) -> None:
+        """Return when all that is in memory of realms now is durable."""
 
     def is_stale(self, realm: str) -> bool:
         """Whether something of a realm was not written, so that it has to be loaded again."""
@@ -231,12 +231,12 @@ class Service:
         """A name that nothing has yet."""
         return str(uuid.UUID(bytes=self.around.chance(16), version=4))
 
-    async def settle(self, realm: str) -> None:
-        """Wait until all that a realm shows is durable; Outdated: it never will be, so look again."""
+    async def settle(self, *realms: str) -> None:
+        """Wait until all that realms show now is durable; Outdated: it never will be, so look again."""
         try:
-            await self._committer.settled(realm)
+            await self._committer.settled(*realms)
         except StoreError as error:
-            await self._catch_up([realm])
+            await self._catch_up(realms)
             raise Outdated("what was to be shown was not written", hint="ask again") from error
 
     async def look_again(self) -> bool:
@@ -286,8 +286,7 @@ class Service:
     async def _commit(self, changes: list[Change], *realms: str) -> bool:
         """Whether all is durable now; if somebody was quicker, these realms are as the store has them."""
         try:
-            for realm in () if changes else realms:
-                await self._committer.settled(realm)
+            await self._committer.settled(*(() if changes else realms))
             await self._committer.commit(changes)
         except ConflictError:
             await self._catch_up(realms)

@@ -171,6 +171,11 @@ class Host(State, frozen=True, kw_only=True):
     logs_collected_at: datetime | None = None
     waiting: Waiting | None = None
 
+    @property
+    def realm(self) -> str:
+        """Whose decisions concern it: its cluster's, or those of the pool that it waits in."""
+        return self.cluster_id or self.infra_env_id
+
 
 class AddOn(State, frozen=True, kw_only=True):
     """Something that a cluster gets besides, and what it takes of each host that it may run on."""

@@ -48,8 +48,8 @@ class InlineCommitter:
     def submit(self, _changes: Sequence[Change]) -> asyncio.Future[None]:
         raise AssertionError("nobody sets the clock of a model, so nothing is written behind its back")
 
-    async def settled(self, realm: str) -> None:
-        if realm in self._stale:
+    async def settled(self, *realms: str) -> None:
+        if self._stale.intersection(realms):
             raise UnavailableError("what was decided last was not written", hint="ask again")
 
     def pending(self, _realm: str) -> None:

@@ -7,7 +7,8 @@ from muster.model.wire.operators import Bundle
 from muster.release.model import AddOn
 from muster.service.add_ons import AddOnCatalogue, catalogue_of
 from muster.service.api.call import Call, Reply, answers, reply
-from muster.service.api.clusters import realm_of
+from muster.service.api.clusters import cluster_of, realm_of
+from muster.service.api.showing import seen
 from muster.service.refusals import NotFound
 
 
@@ -22,14 +23,14 @@ async def list_add_ons(call: Call) -> Reply:
 
 @answers("v2ListClusterAddOns")
 async def list_cluster_add_ons(call: Call) -> Reply:
-    realm = realm_of(call)
-    await call.service.settle(realm.id)
-    cluster = realm.cluster
-    assert cluster is not None
-    found = call.service.around.find_release(cluster.openshift_version, cluster.cpu_architecture)
-    if isinstance(found, str):
-        return reply(AddOnCatalogue(trouble=found))
-    return reply(catalogue_of(found, cluster, realm.hosts.values()))
+    def see() -> AddOnCatalogue:
+        cluster = cluster_of(call)
+        found = call.service.around.find_release(cluster.openshift_version, cluster.cpu_architecture)
+        if isinstance(found, str):
+            return AddOnCatalogue(trouble=found)
+        return catalogue_of(found, cluster, realm_of(call).hosts.values())
+
+    return reply(await seen(call, (realm_of(call).id,), see))
 
 
 def _offered(call: Call) -> tuple[AddOn, ...]:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from muster.model.wire.cluster import Cluster as WireCluster
 from muster.model.wire.cluster import (
     ClusterCreateParams,
     DisconnectedClusterCreateParams,
@@ -15,8 +16,9 @@ from muster.model.wire.cluster import (
     ImportClusterParams,
     V2ClusterUpdateParams,
 )
+from muster.model.wire.host import Host as WireHost
 from muster.service.api.call import Call, Reply, answers, empty, reply
-from muster.service.api.showing import cluster_reply, shown_cluster, shown_host
+from muster.service.api.showing import cluster_reply, seen, shown_cluster, shown_host
 from muster.service.api.views.files import show_ignored
 from muster.service.decisions import clusters as decide
 from muster.service.decisions.house import found_cluster
@@ -108,15 +110,18 @@ async def _create(call: Call, id: str, decision: Callable[[Draft], Cluster]) -> 
 @answers("v2ListClusters")
 async def list_clusters(call: Call) -> Reply:
     wanted = call.query.get("openshift_cluster_id")
+    with_hosts = call.flag("with_hosts") is True
+    engine = call.service.engine
     found = [
         each.id
-        for each in call.service.engine.clusters()
+        for each in engine.clusters()
         if wanted in (None, each.openshift_cluster_id) and call.sees(cluster_id=each.id)
     ]
-    for id in found:
-        await call.service.settle(id)
-    with_hosts = call.flag("with_hosts") is True
-    return reply([shown_cluster(call, id, with_hosts=with_hosts) for id in found])
+
+    def see() -> list[WireCluster]:
+        return [shown_cluster(call, id, with_hosts=with_hosts) for id in found if id in engine.realms]
+
+    return reply(await seen(call, found, see))
 
 
 @answers("v2GetCluster")
@@ -157,18 +162,19 @@ async def deregister_cluster(call: Call) -> Reply:
 
 @answers("ListClusterHosts")
 async def list_cluster_hosts(call: Call) -> Reply:
-    realm = realm_of(call)
-    await call.service.settle(realm.id)
     role, status = call.query.get("role"), call.query.get("status")
-    found = [
-        host
-        for host in realm.hosts.values()
-        if role in (None, host.role, host.suggested_role) and status in (None, host.status)
-    ]
     parts = {
         part: call.flag(part.replace("_", "-")) is True for part in ("with_connectivity", "with_inventory")
     }
-    return reply([shown_host(call, host, **parts) for host in found])
+
+    def see() -> list[WireHost]:
+        return [
+            shown_host(call, host, **parts)
+            for host in realm_of(call).hosts.values()
+            if role in (None, host.role, host.suggested_role) and status in (None, host.status)
+        ]
+
+    return reply(await seen(call, (realm_of(call).id,), see))
 
 
 @answers("v2GetIgnoredValidations")

@@ -9,22 +9,25 @@ from muster.model.wire.host import HostLogLines
 from muster.service.api.call import Call, Reply, answers, empty, file, reply
 from muster.service.api.clusters import change, cluster_of, realm_of
 from muster.service.api.files import credential
+from muster.service.api.showing import seen
 from muster.service.credentials import KUBECONFIG, PASSWORD, domain_of, make_credentials, note_taken
-from muster.service.farewell import farewell_of, pack
+from muster.service.farewell import Farewell, farewell_of, pack
 from muster.service.logs import HostLog, Tail, read_log
 from muster.service.refusals import NotFound, StateConflict
 from muster.service.store.port import Wanted
-from muster.service.timeline import PROGRESS, timeline_of
+from muster.service.timeline import PROGRESS, Timeline, timeline_of
 
 USER = "kubeadmin"
 
 
 @answers("v2GetFarewell")
 async def get_farewell(call: Call) -> Reply:
-    realm, around = realm_of(call), call.service.around
-    await call.service.settle(realm.id)
-    assert realm.cluster is not None
-    return reply(farewell_of(realm.cluster, realm.hosts.values(), around.house, around.url))
+    around = call.service.around
+
+    def see() -> Farewell:
+        return farewell_of(cluster_of(call), realm_of(call).hosts.values(), around.house, around.url)
+
+    return reply(await seen(call, (realm_of(call).id,), see))
 
 
 @answers("v2DownloadEverything")
@@ -50,13 +53,15 @@ async def download_everything(call: Call) -> Reply:
 
 @answers("v2GetTimeline")
 async def get_timeline(call: Call) -> Reply:
-    realm = realm_of(call)
-    await call.service.settle(realm.id)
-    assert realm.cluster is not None
-    wanted = Wanted(realms=frozenset({realm.id}), message="installation stage")
+    id = realm_of(call).id
+    wanted = Wanted(realms=frozenset({id}), message="installation stage")
     logged = await asyncio.to_thread(call.service.store.told, wanted)
     events = [each.event for each in logged if each.event.name == PROGRESS]
-    return reply(timeline_of(realm.cluster, realm.hosts, events, call.service.now()))
+
+    def see() -> Timeline:
+        return timeline_of(cluster_of(call), realm_of(call).hosts, events, call.service.now())
+
+    return reply(await seen(call, (id,), see))
 
 
 @answers("v2GetHostLog")

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from muster.model.wire.host import BindHostParams, HostIgnitionParams, HostUpdateParams, InstallerArgsParams
+from muster.model.wire.host import Host as WireHost
 from muster.service.api.call import Call, Reply, answers, empty, reply
-from muster.service.api.showing import host_reply, shown_host
+from muster.service.api.showing import host_reply, seen, shown_host
 from muster.service.decisions import hosts as decide
 from muster.service.decisions.house import check_role
 from muster.service.realm import Draft, Realm
@@ -34,14 +35,19 @@ async def change(call: Call, decision: Callable[[Draft, Host], Any]) -> None:
 @answers("v2ListHosts")
 async def list_hosts(call: Call) -> Reply:
     infra_env_id = call.service.engine.infra_env(call.ids["infra_env_id"]).id
-    hosts = [
-        host
-        for host in call.service.engine.hosts_of(infra_env_id)
-        if call.sees(infra_env_id=infra_env_id, cluster_id=host.cluster_id, host_id=host.id)
-    ]
-    for realm in {host.cluster_id or host.infra_env_id for host in hosts}:
-        await call.service.settle(realm)
-    return reply([shown_host(call, host) for host in hosts])
+
+    def found() -> list[Host]:
+        return [
+            host
+            for host in call.service.engine.hosts_of(infra_env_id)
+            if call.sees(infra_env_id=infra_env_id, cluster_id=host.cluster_id, host_id=host.id)
+        ]
+
+    def see() -> list[WireHost]:
+        return [shown_host(call, host) for host in found() if host.realm in realms]
+
+    realms = {host.realm for host in found()}
+    return reply(await seen(call, realms, see))
 
 
 @answers("v2GetHost")

@@ -48,8 +48,7 @@ async def list_infra_envs(call: Call) -> Reply:
         for each in call.service.engine.infra_envs()
         if wanted in (None, each.cluster_id) and call.sees(infra_env_id=each.id, cluster_id=each.cluster_id)
     ]
-    for each in found:
-        await call.service.settle(each.id)
+    await call.service.settle(*(each.id for each in found))
     return reply([show_infra_env(each, *call.service.around.media.url_of(each)) for each in found])
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from muster.model.wire.files import CreateManifestParams, Manifest, UpdateManifestParams
 from muster.service.api.call import Call, Reply, answers, empty, file, reply
 from muster.service.api.clusters import change, cluster_of
+from muster.service.api.showing import seen
 from muster.service.api.views.files import show_manifests
 from muster.service.decisions import manifests as decide
 from muster.service.realm import Draft
@@ -14,9 +15,7 @@ from muster.service.refusals import BadRequest, NotFound
 
 @answers("V2ListClusterManifests")
 async def list_manifests(call: Call) -> Reply:
-    cluster = cluster_of(call)
-    await call.service.settle(cluster.id)
-    return reply([*show_manifests(cluster)])
+    return reply(await seen(call, (cluster_of(call).id,), lambda: [*show_manifests(cluster_of(call))]))
 
 
 @answers("V2CreateClusterManifest")

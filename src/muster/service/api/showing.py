@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+import contextlib
+from collections.abc import Callable, Collection
+from typing import Final, TypeVar
 
 from muster.model.wire.cluster import Cluster as WireCluster
 from muster.model.wire.host import Host as WireHost
@@ -15,6 +17,7 @@ from muster.service.refusals import Outdated
 from muster.service.replies.reports import merge_reports
 from muster.service.state import Host
 
+T = TypeVar("T")
 _TRIES: Final = 3
 """Others of the same realm may go on to decide what cannot be written."""
 
@@ -44,25 +47,25 @@ def shown_cluster(call: Call, id: str, *, with_hosts: bool) -> WireCluster:
     return show_cluster(realm.cluster, realm.hosts.values(), heard=engine.heard, with_hosts=with_hosts)
 
 
-async def _settle(call: Call, realm: str) -> None:
-    """Wait until all that a realm shows is durable. What was to be, and never will, is not shown any more."""
+async def seen(call: Call, realms: Collection[str], see: Callable[[], T]) -> T:
+    """What is to be seen of realms, once all of it is durable; what never will be is looked at again."""
     for _ in range(_TRIES):
-        try:
-            await call.service.settle(realm)
-        except Outdated:
-            continue
-        return
-    await call.service.settle(realm)
+        found = see()
+        with contextlib.suppress(Outdated):
+            await call.service.settle(*realms)
+            return found
+    found = see()
+    await call.service.settle(*realms)
+    return found
 
 
 async def cluster_reply(call: Call, id: str, status: int = 200, *, with_hosts: bool = True) -> Reply:
     """An answer that shows a cluster; what it shows is durable."""
-    await _settle(call, id)
-    return reply(shown_cluster(call, id, with_hosts=with_hosts), status)
+    return reply(await seen(call, (id,), lambda: shown_cluster(call, id, with_hosts=with_hosts)), status)
 
 
 async def host_reply(call: Call, id: str, status: int = 200) -> Reply:
     """An answer that shows a host."""
     engine = call.service.engine
-    await _settle(call, engine.realm_of("host", id).id)
-    return reply(shown_host(call, engine.host(id)), status)
+    realm = engine.realm_of("host", id).id
+    return reply(await seen(call, (realm,), lambda: shown_host(call, engine.host(id))), status)

@@ -13,7 +13,8 @@ import msgspec
 
 from muster.model.wire.files import Event as WireEvent
 from muster.service.api.call import Call, Reply, answers, empty, reply
-from muster.service.api.clusters import realm_of
+from muster.service.api.clusters import cluster_of, realm_of
+from muster.service.api.showing import seen
 from muster.service.api.table.own import Health, Readiness
 from muster.service.api.table.route import PREFIX
 from muster.service.api.views.files import show_event
@@ -22,8 +23,8 @@ from muster.service.refusals import BadRequest, Forbidden
 from muster.service.state import Cluster, Host, InfraEnv, Kind, Subject
 from muster.service.store.port import Logged, Wanted
 from muster.service.validations.registry import texts
-from muster.service.why import why
-from muster.service.wizard import wizard_steps
+from muster.service.why import Why, why
+from muster.service.wizard import WizardStep, wizard_steps
 
 _SEVERITIES: Final = ("info", "warning", "error", "critical")
 _LIMIT: Final = 5000
@@ -152,19 +153,21 @@ def _props(event: WireEvent) -> dict[str, Any]:
 
 @answers("v2GetClusterWhy")
 async def get_why(call: Call) -> Reply:
-    realm = realm_of(call)
-    await call.service.settle(realm.id)
-    assert realm.cluster is not None
     api = f"{call.service.around.url}{PREFIX}"
-    return reply(why(realm.cluster, realm.hosts, call.service.now(), texts(), api))
+
+    def see() -> Why:
+        return why(cluster_of(call), realm_of(call).hosts, call.service.now(), texts(), api)
+
+    return reply(await seen(call, (realm_of(call).id,), see))
 
 
 @answers("v2GetClusterSteps")
 async def get_steps(call: Call) -> Reply:
-    realm = realm_of(call)
-    await call.service.settle(realm.id)
-    assert realm.cluster is not None
-    return reply(wizard_steps(realm.cluster, realm.hosts, _release_trouble(call, realm.cluster)))
+    def see() -> tuple[WizardStep, ...]:
+        cluster = cluster_of(call)
+        return wizard_steps(cluster, realm_of(call).hosts, _release_trouble(call, cluster))
+
+    return reply(await seen(call, (realm_of(call).id,), see))
 
 
 def _release_trouble(call: Call, cluster: Cluster) -> str:
