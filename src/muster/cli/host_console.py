@@ -45,11 +45,14 @@ def _find_course(root: Path) -> Course | None:
     from muster.cli.host_place import TokenFile, load_place
     from muster.console.looking import Course
     from muster.errors import MusterError
-    from muster.model.meeting import ENVIRONMENT, parse_meeting
+    from muster.model.meeting import ENVIRONMENT, GENERIC_MARK, parse_meeting
 
     meeting = parse_meeting(read_text(root / ENVIRONMENT.lstrip("/")))
     try:
         place = load_place(root)
     except MusterError:
         return None
-    return Course(place.target(TokenFile().load()), meeting.cluster_id) if meeting is not None else None
+    if meeting is None:
+        return None
+    made_later = (root / GENERIC_MARK.lstrip("/")).exists()
+    return Course(place.target(TokenFile().load()), meeting.cluster_id, made_later)

@@ -27,6 +27,12 @@ class Course:
 
     target: Target
     cluster_id: str
+    made_later: bool = False
+    """Somebody makes the cluster in a browser. Until this host is in it, the service does not let it look."""
+
+    def is_ahead(self, error: Refused | Unreachable) -> bool:
+        """Whether an error means only that the cluster is not there yet."""
+        return isinstance(error, Refused) and (error.code == 404 or (self.made_later and error.code == 403))
 
 
 class Looker:
@@ -48,7 +54,7 @@ class Looker:
         try:
             return await self._look(await self._open(course), course)
         except (Refused, Unreachable) as error:
-            return ServiceSight() if isinstance(error, Refused) and error.code == 404 else sight_of(error)
+            return ServiceSight() if course.is_ahead(error) else sight_of(error)
         except MusterError as error:
             return ServiceSight(Trouble.STRANGE, error.message)
 

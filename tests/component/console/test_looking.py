@@ -92,6 +92,16 @@ def test_what_cannot_be_seen_is_told_apart(tmp_path: Path) -> None:
     play(scene)
 
 
+def test_a_cluster_that_somebody_makes_later_is_no_trouble(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with place(tmp_path) as here:
+            (found,) = await look(Course(here.target, here.other_id, made_later=True))
+            assert found is not None
+            assert (found.trouble, found.cluster) == (None, None)
+
+    play(scene)
+
+
 def test_the_code_is_for_root_alone_and_goes_with_the_service(tmp_path: Path) -> None:
     path = tmp_path / "run/login-secret"
 
