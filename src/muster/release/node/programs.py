@@ -71,6 +71,7 @@ def _values(release: Release, cluster: Cluster, host: Member) -> dict[str, str]:
         "plain_everywhere": everywhere,
         "etcd_members": render_members(voters.initial),
         "replacing": _REPLACING if len(cluster.voters) > 1 else "",
+        "majority": " etcd.service" if len(cluster.voters) > 1 else "",
         "cluster_id": cluster.id,
         "cluster_name": cluster.name,
         "dns_domain": cluster.dns_domain,
