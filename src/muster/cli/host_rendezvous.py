@@ -44,20 +44,27 @@ def rendezvous(installed: bool, data: Path, log_level: str | None) -> None:
 
 
 async def _run_live(data: Path) -> None:
+    from muster.machine import ThisMachine
+    from muster.service.rendezvous.reading import load_meeting
+
+    machine, board = ThisMachine(), _board()
+    meeting = load_meeting(machine.root)
+    await _wait_for_address(meeting, board)
+    await _serve_live(machine, meeting, board, data)
+
+
+async def _serve_live(machine: Machine, meeting: Meeting, board: Board, data: Path) -> None:
+    """Serve here. What that takes is loaded now, and never on hosts that do not serve."""
     from muster.cli.host_clock import clock_board
     from muster.cli.host_rendezvous_clock import put_right, tell_others
     from muster.cli.host_rendezvous_interactive import Showing, run_interactive
     from muster.clock import SystemClock
-    from muster.machine import ThisMachine
     from muster.service.interactive.medium import has_site
     from muster.service.interactive.medium import load_window as load_generic_window
-    from muster.service.rendezvous.medium import load_medium, load_meeting, load_window
+    from muster.service.rendezvous.medium import load_medium, load_window
     from muster.service.rendezvous.serving import Here, listeners_of, serve_live
 
-    machine, clock = ThisMachine(), SystemClock()
-    root, board = machine.root, _board()
-    meeting = load_meeting(root)
-    await _wait_for_address(meeting, board)
+    root, clock = machine.root, SystemClock()
     await _wait_for_consent(machine, meeting, board)
     is_generic = not has_site(root)
     window = load_generic_window(root) if is_generic else load_window(root)

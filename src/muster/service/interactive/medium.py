@@ -18,7 +18,7 @@ from muster.model.meeting import Meeting, parse_environment
 from muster.model.registries import RegistriesConf
 from muster.model.tree import Source
 from muster.service.rendezvous.clock import Window
-from muster.service.rendezvous.medium import load_meeting
+from muster.service.rendezvous.reading import load_meeting
 
 _SITE: Final = "etc/assisted/manifests/agent-cluster-install.yaml"
 _IMAGE_SET: Final = "etc/assisted/manifests/cluster-image-set.yaml"

@@ -21,15 +21,15 @@ from muster.config.kinds import ADD_ONS_FILE
 from muster.config.load import load_site
 from muster.config.manifests import render_yaml
 from muster.config.resolve import resolve_site
-from muster.errors import MediaError
 from muster.frozen import dataclass
 from muster.image.secrets import KeyName
-from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, HINTS_FROM, Meeting, parse_meeting
+from muster.model.meeting import AGENT_TOKEN, HINTS_FROM, Meeting
 from muster.model.plan import Plan
 from muster.model.site import Environment, Site
 from muster.release.node.authorities import SiteAuthorities
 from muster.service.edge.given import Given
 from muster.service.rendezvous.clock import Window, find_window
+from muster.service.rendezvous.reading import load_meeting, read_text, unusable
 
 _ASSISTED: Final = "etc/assisted"
 _TLS: Final = "opt/agent/tls"
@@ -52,19 +52,10 @@ class Medium:
     """Where the site's files have the hints for the disk of a host: file and line, by its MAC addresses."""
 
 
-def load_meeting(root: Path) -> Meeting:
-    """Where to go; a MediaError when the medium does not say."""
-    path = root / ENVIRONMENT.lstrip("/")
-    found = parse_meeting(_text(path))
-    if found is None:
-        raise _unusable(path, "it does not say where the hosts meet")
-    return found
-
-
 def load_window(root: Path) -> Window:
     """When the medium is of use, which a clock is judged by before anything else is done."""
     certificate = _certificate(root / _ASSISTED / "tls/service.crt")
-    return find_window(_text(root / AGENT_TOKEN.lstrip("/")), certificate)
+    return find_window(read_text(root / AGENT_TOKEN.lstrip("/")), certificate)
 
 
 def load_medium(root: Path) -> Medium:
@@ -78,8 +69,8 @@ def load_medium(root: Path) -> Medium:
         plan=resolve_site(site),
         authorities=_load_authorities(root / _TLS),
         certificate=Given(own / "tls/service.crt", own / "tls/service.key"),
-        token_key=_text(own / "tokens/key.pem"),
-        password_hash=_text(root / _TLS / "kubeadmin-password.hash").strip(),
+        token_key=read_text(own / "tokens/key.pem"),
+        password_hash=read_text(root / _TLS / "kubeadmin-password.hash").strip(),
         places=dict(_places(own / "hostconfig")),
     )
 
@@ -105,7 +96,7 @@ def _load_site(root: Path, meeting: Meeting) -> Site:
     site, problems = load_site(Memory(files), Environment())
     if site.install is None or site.install.metadata is None:
         why = problems[0].message if problems else "it describes no cluster"
-        raise _unusable(root / _ASSISTED / "manifests", why)
+        raise unusable(root / _ASSISTED / "manifests", why)
     return site
 
 
@@ -120,9 +111,9 @@ def _hosts(folder: Path) -> Iterator[dict[str, Any]]:
     for place in sorted(folder.iterdir()) if folder.is_dir() else ():
         if not place.is_dir():
             continue
-        macs = _text(place / "mac_addresses").split()
+        macs = read_text(place / "mac_addresses").split()
         host: dict[str, Any] = {
-            "role": _text(place / "role").strip(),
+            "role": read_text(place / "role").strip(),
             "interfaces": [{"name": f"card{n}", "macAddress": mac} for n, mac in enumerate(macs)],
         }
         if not place.name.startswith("_"):
@@ -135,52 +126,37 @@ def _hosts(folder: Path) -> Iterator[dict[str, Any]]:
 def _places(folder: Path) -> Iterator[tuple[str, str]]:
     """A comment in front of the hints says where they come from; other tools that make media write none."""
     for path in folder.glob("*/root-device-hints.yaml"):
-        first = _text(path).partition("\n")[0]
+        first = read_text(path).partition("\n")[0]
         if first.startswith(HINTS_FROM):
-            for mac in _text(path.parent / "mac_addresses").split():
+            for mac in read_text(path.parent / "mac_addresses").split():
                 yield mac, first.removeprefix(HINTS_FROM)
 
 
 def _mapping(path: Path) -> Mapping[str, Any]:
     try:
-        found = yaml.load(_text(path), yaml.CSafeLoader)
+        found = yaml.load(read_text(path), yaml.CSafeLoader)
     except yaml.YAMLError as error:
-        raise _unusable(path, "it is not YAML") from error
+        raise unusable(path, "it is not YAML") from error
     if not isinstance(found, dict):
-        raise _unusable(path, "it is not a mapping")
+        raise unusable(path, "it is not a mapping")
     return found
 
 
 def _load_authorities(folder: Path) -> SiteAuthorities:
     """The authorities whose kubeconfig people have already."""
     name = KeyName.LB_SIGNER
-    key = parse_key(_text(folder / f"{name}.key"))
+    key = parse_key(read_text(folder / f"{name}.key"))
     if key is None:
-        raise _unusable(folder / f"{name}.key", "it is not a private key")
+        raise unusable(folder / f"{name}.key", "it is not a private key")
     return SiteAuthorities(
         serving=Authority(_certificate(folder / f"{name}.crt"), key),
-        api_bundle="".join(_text(folder / f"{each}.crt") for each in _AUTHORITIES),
-        admin=_text(folder / f"{KeyName.ADMIN_SIGNER}.crt"),
+        api_bundle="".join(read_text(folder / f"{each}.crt") for each in _AUTHORITIES),
+        admin=read_text(folder / f"{KeyName.ADMIN_SIGNER}.crt"),
     )
 
 
 def _certificate(path: Path) -> x509.Certificate:
     try:
-        return x509.load_pem_x509_certificate(_text(path).encode())
+        return x509.load_pem_x509_certificate(read_text(path).encode())
     except ValueError as error:
-        raise _unusable(path, "it is not a certificate") from error
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise _unusable(path, (reason or str(error)).lower()) from error
-
-
-def _unusable(path: Path, why: str) -> MediaError:
-    return MediaError(
-        f"the medium that this host booted cannot be used: {path}: {why}",
-        hint="make it again with `muster agent create image`, and boot all hosts from it",
-    )
+        raise unusable(path, "it is not a certificate") from error

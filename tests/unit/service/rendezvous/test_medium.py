@@ -21,7 +21,8 @@ from muster.image.pki import build_pki, site_authorities
 from muster.image.secrets import SiteSecrets
 from muster.model.site import Environment
 from muster.service.rendezvous.kept import find_certificate, keep, load_kept
-from muster.service.rendezvous.medium import load_medium, load_meeting
+from muster.service.rendezvous.medium import load_medium
+from muster.service.rendezvous.reading import load_meeting
 from muster.service.rendezvous.serving import course_of, terms_of
 from muster.service.site_order import cluster_params, infra_env_params, wishes_of
 from tests.seeds import fixed_secrets
