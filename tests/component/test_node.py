@@ -165,6 +165,38 @@ def test_the_network_waits_for_addresses_and_mends_routes(host: Path) -> None:
     assert asked(host, "systemd-notify") == ["systemd-notify --ready"]
 
 
+def test_a_host_without_a_way_to_the_others_does_not_come_up_alone(host: Path) -> None:
+    broken = "*-batch*) echo 'Error: Nexthop has invalid gateway.' >&2; exit 1 ;;\nesac\n"
+    there = ADDRESSES % "echo 'eth0 inet 192.0.2.10/24'"
+    done = connect(host, {"ip": there.replace("esac\n", broken)})
+    assert done.returncode == 1
+    assert done.stdout.endswith("of all other hosts: Error: Nexthop has invalid gateway.\n")
+    assert asked(host, "nft")
+    assert not (host / "asked").read_text().count("systemd-notify")
+
+
+def test_the_routes_lead_to_the_pods_of_the_others(tmp_path: Path) -> None:
+    """With the real program, in a network of its own."""
+    put(plan("dual-stack")["master-0"], tmp_path)
+    network = tmp_path / "etc/kubernetes/network"
+    own = " && ".join(
+        f"ip address add {address}/{64 if ':' in address else 24} dev card"
+        for address in (network / "addresses").read_text().split()
+    )
+    script = (
+        "ip link add card type veth peer name other && ip link set card up && ip link set other up"
+        f" && {own} && ip -force -batch {network / 'routes'} && ip -4 route && ip -6 route"
+    )
+    done = subprocess.run(
+        ["unshare", "--net", "sh", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    found = {tuple(line.split()[:3]) for line in done.stdout.splitlines() if " via " in line}
+    wanted = [line.split() for line in (network / "routes").read_text().splitlines()]
+    assert found == {(subnet, "via", hop) for _, _, subnet, _, hop in wanted}
+    assert {":" in subnet for subnet, _, _ in found} == {True, False}
+
+
 def test_an_address_that_may_be_taken_does_not_count(host: Path) -> None:
     twice = f"{COUNT}[ $count -ge 2 ] && echo 'eth0 inet6 2001:db8::10/64' || echo 'eth0 inet6 tentative'"
     assert "waiting for this host's addresses" in connect(host, {"ip": ADDRESSES % twice}).stdout

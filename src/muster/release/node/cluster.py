@@ -130,7 +130,7 @@ class Cluster:
 
     def _route_to(self, member: Member) -> str:
         return "".join(
-            f"-{subnet.version} route replace {subnet} via {address}\n"
+            f"route replace {subnet} via {address}\n"
             for address, subnet in zip(member.addresses, self.pod_subnets(member), strict=True)
         )
 

@@ -197,10 +197,10 @@ def test_pods_of_hosts_do_not_overlap() -> None:
 def test_every_host_knows_the_way_to_every_other() -> None:
     routes = text_of(plan("dual-stack")["master-1"], "/etc/kubernetes/network/routes").splitlines()
     assert routes == [
-        "-4 route replace 10.128.0.0/23 via 192.0.2.10",
-        "-6 route replace fd01::/64 via 2001:db8::10",
-        "-4 route replace 10.128.4.0/23 via 192.0.2.12",
-        "-6 route replace fd01:0:0:2::/64 via 2001:db8::12",
+        "route replace 10.128.0.0/23 via 192.0.2.10",
+        "route replace fd01::/64 via 2001:db8::10",
+        "route replace 10.128.4.0/23 via 192.0.2.12",
+        "route replace fd01:0:0:2::/64 via 2001:db8::12",
     ]
 
 

@@ -12,7 +12,9 @@ missing() {
 }
 
 connect() {
-    ip -force -batch "$home/routes" || echo "not all hosts can be reached yet"
+    said=$(ip -force -batch "$home/routes" 2>&1) && return
+    echo "no way to the pods of all other hosts:" $said
+    return 1
 }
 
 told=
@@ -22,10 +24,11 @@ while lacking=$(missing) && [ -n "$lacking" ]; do
     sleep 1
 done
 nft --file "$home/masquerade.nft"
+# Without these the node would be Ready, and its pods alone: it is tried again, and told meanwhile.
 connect
 systemd-notify --ready
 [ -s "$home/routes" ] || exit 0
 ip monitor address | while read -r _; do
-    connect
+    connect || :
 done
 exit 1
