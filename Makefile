@@ -73,7 +73,7 @@ sim: setup-dev ## Play 1,000 installations with random troubles in a model; each
 
 .PHONY: lab
 lab: setup-dev ## Rehearse clusters and troubles on virtual machines: the long ones (two hours without KVM)
-	$(RUN)/pytest tests/lab/long
+	$(RUN)/pytest tests/lab/long -o faulthandler_timeout=7200
 
 .PHONY: bench
 bench: setup-dev ## Measure against named baselines
