@@ -98,20 +98,24 @@ class Stage:
     base: Path
     store: Path
 
-    def build(self, example: str, leg: str, changes: Mapping[str, Change] | None = None) -> Site:
-        """An example with a registry at the lab's leg, pods of our own and our key; and its ISO."""
+    def lay(self, example: str, leg: str) -> Path:
+        """The files of an example, with a registry at the lab's leg."""
         folder = self.desk / example
         shutil.copytree(EXAMPLES / example, folder)
-        registry = f"{leg}:5000"
         own = {"services": ["dns"], "registryStore": str(self.store), "memoryMiB": MEMORY_MIB}
         save_yaml(folder / "lab.yaml", own)
-        for name in ("mirror", "openshift"):
-            (folder / name).mkdir(exist_ok=True)
-        (folder / "mirror/registries.conf").write_text(MIRRORS.format(registry=registry))
+        (folder / "mirror").mkdir(exist_ok=True)
+        (folder / "mirror/registries.conf").write_text(MIRRORS.format(registry=_registry(leg)))
+        return folder
+
+    def build(self, example: str, leg: str, changes: Mapping[str, Change] | None = None) -> Site:
+        """An example with a registry at the lab's leg, pods of our own and our key; and its ISO."""
+        folder = self.lay(example, leg)
+        (folder / "openshift").mkdir(exist_ok=True)
         (folder / "openshift/probe.yaml").write_text(PROBE.format(image=self._image("coredns")))
         key = self.desk / "key"
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
-        pull_secret = json.dumps({"auths": {registry: {"auth": "bXVzdGVyOmxhYg=="}}})
+        pull_secret = json.dumps({"auths": {_registry(leg): {"auth": "bXVzdGVyOmxhYg=="}}})
         ours = {"sshKey": key.with_suffix(".pub").read_text().strip(), "pullSecret": pull_secret}
         edit_yaml(folder / "install-config.yaml", lambda body: {**body, **ours})
         for name, change in (changes or {}).items():
@@ -122,6 +126,10 @@ class Stage:
     def _image(self, id: str) -> str:
         store = open_store(self.store)
         return load_release(store, choose_release(store, "", "amd64")).image(id).pullspec
+
+
+def _registry(leg: str) -> str:
+    return f"{leg}:5000"
 
 
 def judge(lab: Rehearsal, site: Site) -> None:

@@ -61,6 +61,12 @@ class Rehearsal:
         """Run a command on a machine, which has to succeed."""
         return self.run("ssh", machine, "--lab", NAME, "--key", key, "--", *command)
 
+    def type(self, machine: str, keys: str) -> None:
+        """Press keys at the serial console of a machine."""
+        leave = "\x1d"
+        done = muster.run("lab", "console", machine, "--lab", NAME, stdin=keys + leave, env=self._env)
+        assert done.status == 0, done.err
+
     def put(self, machine: str, key: Path, path: str, content: bytes, mode: str = "600") -> None:
         """Put a file onto a machine that is up."""
         script = f"base64 -d >{path} && chmod {mode} {path}"

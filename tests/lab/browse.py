@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Somebody with a browser beside the machines, who makes a cluster of one of them.
+
+python -m tests.lab.browse URL CODE FOLDER: pictures of the steps and the kubeconfig go to the folder. It ends
+when the page says that the cluster is installed.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.browser import acts
+from tests.browser.conftest import CHROMIUM
+
+PATIENCE_MS = 60 * 60 * 1000
+"""Emulated machines take their time; who started us has a deadline of its own."""
+
+
+@dataclass(frozen=True)
+class Console:
+    """What a console says of the page."""
+
+    url: str
+    code: str
+
+
+def make_cluster(page: Page, console: Console, folder: Path) -> None:
+    """The whole way, from the login to the end, over the restart of the host that serves the page."""
+    acts.log_in(page, console)
+    acts.make_cluster(page, console, 1)
+    for step in acts.STEPS[2:]:
+        if step == "review":
+            _keep_kubeconfig(acts.take_all(page), folder)
+        acts.go_on(page, step)
+        page.screenshot(path=folder / f"{step}.png")
+    page.get_by_test_id("install").click()
+    expect(page.get_by_test_id("link-state")).not_to_have_text("Live")
+    page.screenshot(path=folder / "away.png")
+    expect(page.get_by_text("Installed").first).to_be_visible()
+    page.screenshot(path=folder / "end.png")
+
+
+def _keep_kubeconfig(archive: bytes, folder: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(archive)) as taken:
+        (name,) = (each for each in taken.namelist() if each.endswith("kubeconfig"))
+        (folder / "kubeconfig").write_bytes(taken.read(name))
+
+
+def main(url: str, code: str, folder: str) -> None:
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        context = browser.new_context(ignore_https_errors=True, viewport={"width": 1024, "height": 768})
+        context.set_default_timeout(PATIENCE_MS)
+        make_cluster(context.new_page(), Console(url, code), Path(folder))
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
