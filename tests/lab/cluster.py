@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -136,14 +137,26 @@ def judge(lab: Rehearsal, site: Site) -> None:
     """Have the nodes judge their cluster from now on, as its administrator with the site's own kubeconfig."""
     plan = resolve_site(load_site(Directory(site.folder), Environment())[0])
     files = {
-        "/etc/muster/admin.conf": ((site.folder / "auth/kubeconfig").read_bytes(), "600"),
-        "/etc/muster/cluster.json": (json.dumps(_wanted(plan)).encode(), "644"),
-        "/etc/muster/report.d/cluster": (JUDGE.read_bytes(), "755"),
+        **_administrator(site.folder / "auth/kubeconfig"),
+        "/etc/muster/cluster.json": (json.dumps(_wanted(plan)).encode(), 0o644),
+        "/etc/muster/report.d/cluster": (JUDGE.read_bytes(), 0o755),
     }
     for host in plan.hosts:
-        lab.ssh(host.hostname, site.key, "sudo", "mkdir", "-p", "/etc/muster/report.d")
-        for place, (content, mode) in files.items():
-            lab.put(host.hostname, site.key, place, content, mode)
+        lab.put(host.hostname, site.key, files)
+
+
+def _administrator(kubeconfig: Path) -> dict[str, tuple[bytes, int]]:
+    """The kubeconfig, and what is in it as files that a program can use without more ado."""
+    text = kubeconfig.read_bytes()
+    body = yaml.safe_load(text)
+    cluster, user = body["clusters"][0]["cluster"], body["users"][0]["user"]
+    identity = user["client-certificate-data"], user["client-key-data"]
+    return {
+        "/etc/muster/admin.conf": (text, 0o600),
+        "/etc/muster/admin.pem": (b"".join(map(base64.b64decode, identity)), 0o600),
+        "/etc/muster/admin-authority.pem": (base64.b64decode(cluster["certificate-authority-data"]), 0o644),
+        "/etc/muster/admin-server": (cluster["server"].encode(), 0o644),
+    }
 
 
 def _wanted(plan: Plan) -> dict[str, object]:

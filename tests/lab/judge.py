@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A check of a guest's report: judges the cluster as its administrator sees it, and says what is wanting.
 
-What has to be there stands in /etc/muster/cluster.json.
+What has to be there stands in /etc/muster/cluster.json, and who asks in the kubeconfig and the certificates
+beside it. kubectl takes seconds of an emulated processor: it asks once after a boot, then this program does.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -17,9 +19,10 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-KUBECTL = ("/usr/local/bin/kubectl", "--kubeconfig=/etc/muster/admin.conf", "--request-timeout=20s")
-
-
+PLACE = Path("/etc/muster")
+KUBECTL = ("/usr/local/bin/kubectl", f"--kubeconfig={PLACE}/admin.conf", "--request-timeout=60s")
+ASKED_BY_KUBECTL = Path("/run/muster-judged")
+PATIENCE_S = 30
 SET_UP = Path("/var/lib/muster/cluster-setup.done")
 UNITS = ("muster-node-network", "muster-kube", "etcd", "kube-apiserver", "kubelet", "muster-cluster-setup")
 
@@ -28,19 +31,34 @@ class Wanting(Exception):
     """What is not as it should be."""
 
 
-def kubectl(*arguments: str) -> str:
+def check_kubectl() -> None:
+    """It works with the kubeconfig that was made before the installation."""
+    if ASKED_BY_KUBECTL.exists():
+        return
     try:
-        done = subprocess.run([*KUBECTL, *arguments], capture_output=True, text=True, check=False)
+        done = subprocess.run([*KUBECTL, "get", "nodes"], capture_output=True, text=True, check=False)
     except OSError as error:
         raise Wanting(f"kubectl is not there: {error}") from error
     if done.returncode:
-        raise Wanting(f"kubectl {arguments[0]}: {(done.stderr or done.stdout).strip()[-300:]}")
-    return done.stdout
+        raise Wanting(f"kubectl: {(done.stderr or done.stdout).strip()[-300:]}")
+    ASKED_BY_KUBECTL.touch()
 
 
-def listed(*arguments: str) -> dict[str, dict[str, Any]]:
-    items = json.loads(kubectl("get", *arguments, "--output=json"))["items"]
-    return {item["metadata"]["name"]: item for item in items}
+def ask(path: str) -> str:
+    """What the API answers to its administrator."""
+    context = ssl.create_default_context(cafile=PLACE / "admin-authority.pem")
+    context.load_cert_chain(PLACE / "admin.pem")
+    server = (PLACE / "admin-server").read_text()
+    try:
+        with urllib.request.urlopen(f"{server}{path}", timeout=PATIENCE_S, context=context) as answer:
+            text: str = answer.read().decode()
+            return text
+    except OSError as error:
+        raise Wanting(f"the API does not answer {path}: {error}") from error
+
+
+def listed(kind: str) -> dict[str, dict[str, Any]]:
+    return {item["metadata"]["name"]: item for item in json.loads(ask(f"/api/v1/{kind}"))["items"]}
 
 
 def readiness(thing: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +66,7 @@ def readiness(thing: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_setup() -> None:
-    """Cheaply first: kubectl takes seconds of an emulated processor, which the API needs itself."""
+    """Cheaply first: the API needs the processor itself."""
     if SET_UP.exists():
         return
     shown = []
@@ -72,7 +90,7 @@ def check_nodes(wanted: dict[str, str]) -> None:
 
 
 def check_pods(wanted: list[str]) -> None:
-    pods = listed("pods", "--all-namespaces")
+    pods = listed("pods")
     for name in wanted:
         if not any(each.startswith(name) for each in pods):
             raise Wanting(f"there is no pod {name}, only {', '.join(pods) or '(none)'}")
@@ -86,10 +104,12 @@ def check_pods(wanted: list[str]) -> None:
             raise Wanting(f"pod {name} is {pod['status']['phase']}; {'; '.join(said)}")
 
 
-def check_log(deployment: str, word: str) -> None:
-    log = kubectl("logs", "--namespace=kube-system", f"deployment/{deployment}")
+def check_log(name: str, word: str) -> None:
+    """The API gets the log of a pod from the kubelet of its host."""
+    pod = next(each for each in listed("pods") if each.startswith(name))
+    log = ask(f"/api/v1/namespaces/kube-system/pods/{pod}/log")
     if word not in log:
-        raise Wanting(f"the log of {deployment} does not say {word}: {log[-300:]}")
+        raise Wanting(f"the log of {pod} does not say {word}: {log[-300:]}")
 
 
 def check_name(server: str, name: str, address: str) -> None:
@@ -113,7 +133,7 @@ def check_name(server: str, name: str, address: str) -> None:
 
 def check_reach(name: str) -> None:
     """Every pod of this name answers a pod of this host. It ends in that pod's network, so it comes last."""
-    pods = {each: pod for each, pod in listed("pods", "--all-namespaces").items() if each.startswith(name)}
+    pods = {each: pod for each, pod in listed("pods").items() if each.startswith(name)}
     enter_pod()
     for each, pod in pods.items():
         address = pod["status"]["podIP"]
@@ -141,13 +161,14 @@ def enter_pod() -> None:
 
 
 def main() -> int:
-    wanted = json.loads(Path("/etc/muster/cluster.json").read_text("utf-8"))
+    wanted = json.loads((PLACE / "cluster.json").read_text("utf-8"))
     try:
         if wanted["first"] == socket.gethostname():
             check_setup()
+        check_kubectl()
         check_nodes(wanted["nodes"])
         check_pods(wanted["pods"])
-        check_log("coredns", "CoreDNS")
+        check_log("coredns-", "CoreDNS")
         check_name(wanted["nameServer"], "kubernetes.default.svc.cluster.local", wanted["api"])
         check_reach("probe-")
     except Wanting as error:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import sys
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -67,12 +69,18 @@ class Rehearsal:
         done = muster.run("lab", "console", machine, "--lab", NAME, stdin=keys + leave, env=self._env)
         assert done.status == 0, done.err
 
-    def put(self, machine: str, key: Path, path: str, content: bytes, mode: str = "600") -> None:
-        """Put a file onto a machine that is up."""
-        script = f"base64 -d >{path} && chmod {mode} {path}"
-        text = base64.b64encode(content).decode()
+    def put(self, machine: str, key: Path, files: Mapping[str, tuple[bytes, int]]) -> None:
+        """Put files, by path, with their modes, onto a machine that is up."""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            for path, (content, mode) in files.items():
+                entry = tarfile.TarInfo(path.lstrip("/"))
+                entry.size, entry.mode = len(content), mode
+                archive.addfile(entry, io.BytesIO(content))
+        text = base64.b64encode(packed.getvalue()).decode()
         done = muster.run(
-            *("lab", "ssh", machine, "--lab", NAME, "--key", key, "--", "sudo", "sh", "-c", f"'{script}'"),
+            *("lab", "ssh", machine, "--lab", NAME, "--key", key, "--", "sudo"),
+            *("sh", "-c", "'base64 -d | tar --extract --directory=/'"),
             stdin=text,
             env=self._env,
         )
