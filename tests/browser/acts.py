@@ -68,3 +68,8 @@ def take_all(page: Page) -> bytes:
     with page.expect_download() as taken:
         page.get_by_test_id("download-all").click()
     return taken.value.path().read_bytes()
+
+
+def see_the_end(page: Page) -> None:
+    """Wait until the page says that the cluster is there."""
+    expect(page.get_by_test_id("outcome")).to_contain_text("alpha is installed")

@@ -42,7 +42,7 @@ def make_cluster(page: Page, console: Console, folder: Path) -> None:
     page.get_by_test_id("install").click()
     expect(page.get_by_test_id("link-state")).not_to_have_text("Live")
     page.screenshot(path=folder / "away.png")
-    expect(page.get_by_text("Installed").first).to_be_visible()
+    acts.see_the_end(page)
     page.screenshot(path=folder / "end.png")
 
 
