@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import tarfile
 import time
 from typing import Any
 
@@ -19,6 +21,8 @@ _FAILED = 6
 
 
 def test_a_hint_that_matches_no_disk_stops(lab: Rehearsal, stage: Stage) -> None:
+    """And what is gathered from the host over ssh says so on its first page."""
+
     def other_disk(body: dict[str, Any]) -> dict[str, Any]:
         host = {**body["hosts"][0], "rootDeviceHints": {"serialNumber": "NOT-HERE"}}
         return {**body, "hosts": [host]}
@@ -32,6 +36,16 @@ def test_a_hint_that_matches_no_disk_stops(lab: Rehearsal, stage: Stage) -> None
 
     follower.until("NOT-HERE")
     assert "Writing image" not in follower.said
+
+    asking = ("agent", "gather", "--dir", site.folder, "--key", site.key, "--output", "json")
+    gathered = json.loads(lab.beside(*asking))
+    assert "NOT-HERE" in gathered["cause"]["message"]
+    with tarfile.open(gathered["archive"]) as archive:
+        names = [each.partition("/")[2] for each in archive.getnames()]
+        page = archive.extractfile(next(each for each in archive if each.name.endswith("FIRST.txt")))
+        assert page is not None
+        assert "NOT-HERE" in page.read().decode()
+    assert {"service/why.json", "hosts/node1/journal.txt", "hosts/node1/inventory.json"} <= {*names}
 
 
 @pytest.mark.parametrize("date", ["1970-01-02", "2031-05-05"])
