@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from muster.node.boot_order import LABEL, parse_entries
 from tests.lab.cluster import Site, Stage, judge
 from tests.lab.following import Follower
 from tests.lab.rehearsal import Rehearsal
@@ -103,6 +104,27 @@ def test_a_medium_that_is_ejected(lab: Rehearsal, stage: Stage) -> None:
     ended = follower.end()
     assert ended.status in (0, _FAILED)
     assert ended.status == 0 or "medium" in ended.out
+
+
+def test_an_installed_host_that_boots_the_medium_again(lab: Rehearsal, stage: Stage) -> None:
+    """UEFI starts from the disk; where somebody has it start from the medium, nothing is erased."""
+
+    def with_uefi(body: dict[str, Any]) -> dict[str, Any]:
+        return {**body, "firmware": "uefi"}
+
+    site = stage.build(_EXAMPLE, _LEG, {"lab.yaml": with_uefi})
+    lab.up(site.folder)
+    _becomes_a_cluster(lab, site, lab.follow(site.folder, _PATIENCE))
+    entries = parse_entries(lab.ssh("node1", site.key, "sudo", "efibootmgr"))
+    assert entries.order[0] in entries.of(LABEL)
+
+    medium = next(number for number, label in entries.labels if "DVD" in label)
+    lab.ssh("node1", site.key, "sudo", "efibootmgr", "--quiet", "--bootnext", medium)
+    lab.restart("node1", site.key)
+    assert lab.wait("serial:node1:is installed on that disk already")["node1"]["root"] == "live"
+
+    lab.restart("node1", site.key)
+    assert lab.wait("healthy")["node1"]["root"] == "disk"
 
 
 def _becomes_a_cluster(lab: Rehearsal, site: Site, follower: Follower) -> None:
