@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from muster.service.edge.page import BUILT
+from tests.browser import stage
 
-expect.set_options(timeout=60_000)
 CHROMIUM = "/usr/bin/chromium"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster/web"
 ARGUMENTS = ("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1")
@@ -25,6 +25,18 @@ EXPECTED = ("Failed to load resource",)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--screens", metavar="DIR", type=Path, help="keep a picture of every screen")
+    parser.addoption(
+        "--patience",
+        metavar="SECONDS",
+        type=float,
+        default=stage.PATIENCE_S,
+        help="before something never comes",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    stage.PATIENCE_S = config.getoption("--patience")
+    expect.set_options(timeout=stage.PATIENCE_S * 1000)
 
 
 class Desk:
@@ -76,6 +88,6 @@ def desk(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Desk]:
     context = browser.new_context(
         ignore_https_errors=True, viewport={"width": 1024, "height": 768}, accept_downloads=True
     )
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(stage.PATIENCE_S * 1000)
     yield Desk(context.new_page(), request.config.getoption("--screens"))
     context.close()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -11,7 +10,6 @@ import signal
 import ssl
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -21,34 +19,36 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from playwright._impl._api_structures import SetCookieParam
 
-from muster.lab.sim.agent_loop import Settings
-from muster.lab.sim.crew import make_loops
 from muster.lab.sim.machines import Machine
-from muster.lab.sim.over_http import Drive, HttpPort, Pace, Target, open_session
-from muster.lab.sim.world import Surroundings, World
+from muster.lab.sim.over_http import Pace, Target
 from muster.model.service_card import LoginCode
 from muster.service.auth.keys import load_key_ring
 from muster.service.auth.personas import Grant, Persona, Scope
+from muster.service.auth.sessions import COOKIE
 from muster.service.auth.tokens import Tokens
-from tests.browser.serving import CLUSTER, CODE, INFRA_ENV, READY
+from tests.browser.crew import Crew
+from tests.browser.serving import CLUSTER, CODE, HURRIED, INFRA_ENV, READY
 from tests.component.service.processes import free_port
 from tests.component.service.whole import API, machines, small_release
 
 QUICK = Pace(work=0.002, waits=0.02)
 PATIENCE_S = 60.0
+"""How long anything may take; `--patience` says otherwise."""
 
 
 class Stage:
     """One service on one port, whichever process has it, and its hosts."""
 
     def __init__(self, folder: Path, hosts: list[Machine], pace: Pace = QUICK, **around: Any) -> None:
-        self.folder, self.hosts, self._pace, self._around = folder, hosts, pace, around
+        self.folder, self.hosts = folder, hosts
         self.port = free_port()
         self.url = f"https://127.0.0.1:{self.port}"
+        self.is_hurried = around.pop("is_hurried", False)
+        """Whether the service looks at hosts again much sooner than it does in the world."""
+        self.crew = Crew(self._target, pace, **around)
         self._process: subprocess.Popen[bytes] | None = None
-        self._driving: threading.Thread | None = None
-        self._enough = threading.Event()
         (folder / "parts").mkdir()
         self.version = small_release(folder / "parts", "metrics-server", "traefik").version
         (folder / "rendezvous-ip").write_text(self.rendezvous_ip)
@@ -64,6 +64,8 @@ class Stage:
     def start(self, *more: str) -> None:
         """Start it, and wait until it answers."""
         command = [sys.executable, "-m", "tests.browser.serving", str(self.folder), str(self.port), *more]
+        if self.is_hurried:
+            command.append(HURRIED)
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.until((self.folder / READY).exists, "the service is up")
@@ -95,32 +97,20 @@ class Stage:
 
     # The hosts
 
-    def meet(self) -> None:
-        """The hosts are switched on."""
-        self._driving = threading.Thread(target=lambda: asyncio.run(self._drive()), daemon=True)
-        self._driving.start()
+    def meet(self, *hosts: Machine) -> None:
+        """The hosts are switched on: all, or some."""
+        self.crew.switch_on(*(hosts or self.hosts))
 
-    async def _drive(self) -> None:
-        target = Target(url=self.url, infra_env_id=INFRA_ENV, token=self._token(), insecure=True, wait_s=5)
-        world = World(Surroundings(start=time.time(), **self._around), self.hosts)
-        # A service may be away for as long as people look at it.
-        habits = Settings(
-            waits=self._pace.waits / self._pace.work,
-            returns=True,
-            reply_tries=10**6,
-            report_tries=10**6,
-            give_up_s=1e9,
-        )
-        async with open_session(target) as session:
-            loops = make_loops(self.hosts, world, 1, habits)
-            drive = Drive(HttpPort(session, target), loops, self._pace, world.around.start)
-            await drive.run(is_enough=self._enough.is_set)
+    def _target(self) -> Target:
+        return Target(url=self.url, infra_env_id=INFRA_ENV, token=self._token(), insecure=True, wait_s=5)
 
-    def _tokens(self) -> Tokens:
+    @property
+    def tokens(self) -> Tokens:
+        """What makes tokens that the service takes."""
         return Tokens(load_key_ring(self.folder / "data/keys", os.urandom))
 
     def _token(self) -> str:
-        return self._tokens().issue(Grant(Persona.AGENT, Scope(INFRA_ENV), time.time() + 3600))
+        return self.tokens.issue(Grant(Persona.AGENT, Scope(INFRA_ENV), time.time() + 3600))
 
     # Looking and telling beside the browser
 
@@ -129,7 +119,7 @@ class Stage:
         own = (
             self._token()
             if as_host
-            else self._tokens().issue(Grant(Persona.USER, expires=time.time() + 3600, session="beside"))
+            else self.tokens.issue(Grant(Persona.USER, expires=time.time() + 3600, session="beside"))
         )
         header = {"X-Secret-Key": own} if as_host else {"Authorization": f"Bearer {own}"}
         data = None if body is None else json.dumps(body).encode()
@@ -141,7 +131,8 @@ class Stage:
                 text = answer.read()
                 return json.loads(text) if text else {}
         except urllib.error.HTTPError as error:
-            return {"status_code": error.code, **json.loads(error.read() or b"{}")}
+            with error:
+                return {"status_code": error.code, **json.loads(error.read() or b"{}")}
         except OSError:
             return None
 
@@ -167,22 +158,38 @@ class Stage:
             body = {"name": name, "status": "available", "status_info": "all of it is set up"}
             self.ask("PUT", f"/clusters/{CLUSTER}/monitored-operators", body, as_host=True)
 
-    def until(self, is_so: Callable[[], bool], what: str) -> None:
-        """Wait until something is so."""
-        end = time.monotonic() + PATIENCE_S
+    def cookie(self, seconds: float) -> SetCookieParam:
+        """What a browser has whose owner logged in; it ends at the service itself after so long."""
+        grant = Grant(Persona.USER, expires=float(int(time.time() + seconds)), session=f"browser-{seconds}")
+        return {
+            "name": COOKIE,
+            "value": self.tokens.issue(grant),
+            "url": self.url,
+            "secure": True,
+            "httpOnly": True,
+        }
+
+    def until(
+        self,
+        is_so: Callable[[], bool],
+        what: str,
+        found: Callable[[], str] = str,
+        patience_s: float = 0.0,
+    ) -> None:
+        """Wait until something is so; if it never is, say what was found instead."""
+        end = time.monotonic() + (patience_s or PATIENCE_S)
         while not is_so():
             assert time.monotonic() < end, (
-                f"it never came that {what}; {(self.folder / 'log').read_text()[-2000:]}"
+                f"it never came that {what}; {found()} {(self.folder / 'log').read_text()[-2000:]}"
             )
             time.sleep(0.05)
 
     def close(self) -> None:
         """The hosts are switched off, and the service ends."""
-        self._enough.set()
+        self.crew.switch_off()
         with suppress(ProcessLookupError, AssertionError):
             self.kill()
-        if self._driving is not None:
-            self._driving.join(30)
+        self.crew.close()
         assert "Traceback" not in (self.folder / "log").read_text(), (self.folder / "log").read_text()
 
 

@@ -44,6 +44,10 @@ class Tail:
         self._lines.extend(line[:_MOST_LINE] for line in lines)
         self._count += len(lines)
 
+    def has_shown(self, after: int) -> bool:
+        """Whether nothing came since."""
+        return after == self._count
+
     def show(self, count: int, needle: str = "", after: int = 0) -> HostLog:
         """The last lines after a number that contain a text."""
         first = self._count - len(self._lines)

@@ -83,7 +83,7 @@ class Newsroom:
                 self._waiting.pop(host, None)
 
     async def wait(self, host: str, seconds: float) -> bool:
-        """Wait until a host may have something to do; whether it was called."""
+        """Wait until a host may have something to do, or something else that has a name may be there."""
         with self._bell(host) as bell:
             try:
                 async with asyncio.timeout(seconds):
@@ -107,5 +107,5 @@ class Newsroom:
 
     @property
     def waiting(self) -> int:
-        """How many hosts wait."""
-        return len(self._waiting)
+        """How many hosts wait; others wait for what has a slash in its name."""
+        return sum("/" not in name for name in self._waiting)

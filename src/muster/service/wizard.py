@@ -25,6 +25,8 @@ StepId: TypeAlias = Literal[
     "review",
 ]
 STEPS: Final[tuple[StepId, ...]] = get_args(StepId)
+OwnId: TypeAlias = Literal["credentials-downloaded", "release-available", "cluster-judged"]
+"""What stands in the way of people, although it is no validation."""
 _FAILING: Final = ("failure", "error")
 _ORDER: Final = ("failure", "error", "pending")
 _PLACES: Final[Mapping[StepId, frozenset[str]]] = {
@@ -200,7 +202,7 @@ def _release(cluster: Cluster, trouble: str) -> tuple[Block, ...]:
     return (_own("release-available", "failure", {**_RELEASE, "message": trouble}),)
 
 
-def _own(id: str, status: Literal["failure", "pending"], text: Mapping[str, str]) -> Block:
+def _own(id: OwnId, status: Literal["failure", "pending"], text: Mapping[str, str]) -> Block:
     """What is no validation, but stands in the way of people."""
     return Block(
         id=id,
@@ -213,12 +215,31 @@ def _own(id: str, status: Literal["failure", "pending"], text: Mapping[str, str]
     )
 
 
-def _blocks(cluster: Cluster, hosts: Iterable[Host]) -> list[Block]:
-    ids = fitness.cluster_members("required_input") | fitness.cluster_members("sufficient")
-    found = fitness.blocking(ids, cluster.verdicts, cluster.ignored_cluster_validations, "cluster")
-    asked = (
-        fitness.members("min_hardware") | fitness.members("required_input") | fitness.members("sufficient")
+def reasons() -> frozenset[tuple[Of, str]]:
+    """All that can ever stand in the way of a step: whether it is of the cluster or of hosts, and its id."""
+    own = frozenset[str](get_args(OwnId))
+    return frozenset(
+        {
+            *(("cluster", id) for id in _asked_of_cluster() | own),
+            *(("host", id) for id in _asked_of_hosts()),
+        }
     )
+
+
+def _asked_of_cluster() -> frozenset[str]:
+    return fitness.cluster_members("required_input") | fitness.cluster_members("sufficient")
+
+
+def _asked_of_hosts() -> frozenset[str]:
+    groups: tuple[fitness.HostGroup, ...] = ("min_hardware", "required_input", "sufficient")
+    return frozenset().union(*(fitness.members(group) for group in groups))
+
+
+def _blocks(cluster: Cluster, hosts: Iterable[Host]) -> list[Block]:
+    found = fitness.blocking(
+        _asked_of_cluster(), cluster.verdicts, cluster.ignored_cluster_validations, "cluster"
+    )
+    asked = _asked_of_hosts()
     of_hosts = (
         (host, fitness.blocking(asked, host.verdicts, cluster.ignored_host_validations)) for host in hosts
     )

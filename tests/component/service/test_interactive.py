@@ -340,6 +340,12 @@ def test_a_host_tells_its_journal_to_those_who_watch(tmp_path: Path) -> None:
             assert (await site.ask("GET", f"{log}?filter=DISK")).json["lines"] == ["the disk is slow"]
             assert (await site.ask("GET", f"{log}?after=1")).json["lines"] == ["all well"]
             assert (await site.ask("PUT", f"{path}/{host}/log-lines", lines)).status == 403
+            waiting = asyncio.ensure_future(site.ask("GET", f"{log}?after=2", Prefer="wait=60"))
+            await come(lambda: "log/" + host in site.running.service.news._waiting)
+            assert site.running.service.news.waiting == 0
+            more = {"lines": ["it ends"]}
+            assert (await site.ask("PUT", f"{path}/{host}/log-lines", more, X_Secret_Key=own)).status == 204
+            assert (await waiting).json["lines"] == ["it ends"]
 
     play(scene)
 

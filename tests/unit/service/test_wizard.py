@@ -13,7 +13,7 @@ from muster.service.state import Cluster, Host, Verdict
 from muster.service.validations.fitness import cluster_members, members
 from muster.service.validations.registry import HOST
 from muster.service.validations.run import OWN
-from muster.service.wizard import _PLACES, STEPS, WizardStep, step_of, wizard_steps
+from muster.service.wizard import _PLACES, STEPS, WizardStep, reasons, step_of, wizard_steps
 from tests.unit.service.states.world import make_cluster, make_host
 
 TAKEN = (domain_of(make_cluster()), "kubeadmin-password")
@@ -122,3 +122,12 @@ def test_nobody_waits_without_a_reason() -> None:
     steps = ask(cluster(status="insufficient"), host("a"))
     assert not steps["review"].ready
     assert [each.id for each in steps["review"].blocked_by] == ["cluster-judged"]
+
+
+def test_all_reasons_are_known_before_any_of_them_is_met() -> None:
+    ids = {id for of, id in reasons() if of == "host"}
+    assert ids == members("min_hardware") | members("required_input") | members("sufficient")
+    met = ask(cluster("api-vips-defined", status="pending-for-input"), host("a", *ids))
+    found = {(each.of, each.id) for step in met.values() for each in step.blocked_by}
+    assert found == {("cluster", "api-vips-defined"), *(("host", id) for id in ids)}
+    assert found <= reasons()

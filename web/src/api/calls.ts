@@ -63,8 +63,9 @@ export const getAddOns = (id: string): Promise<AddOns> => ask(`${of(id)}/add-ons
 export const getTimeline = (id: string): Promise<Timeline> => ask(`${of(id)}/timeline`);
 export const getFarewell = (id: string): Promise<Farewell> => ask(`${of(id)}/farewell`);
 export const getEverything = (id: string): Promise<Blob> => askFile(`${of(id)}/downloads/everything`);
-export const getHostLog = (id: string, hostId: string, filter: string, lines: number): Promise<HostLog> =>
-  ask(`${of(id)}/hosts/${hostId}/log?${new URLSearchParams({ lines: String(lines), filter })}`);
+/** The last lines of a log; with `after`, those that come after it, as soon as there are any. */
+export const getHostLog = (id: string, hostId: string, query: object, asked: { wait?: number; signal?: AbortSignal } = {}): Promise<HostLog> =>
+  ask(`${of(id)}/hosts/${hostId}/log?${new URLSearchParams(query as Record<string, string>)}`, asked);
 export const startOver = (): Promise<void> => ask("/start-over", { method: "POST" });
 export const checkManifest = (file_name: string, content: string): Promise<{ problems?: Finding[] }> =>
   ask("/manifests/validate", { method: "POST", body: { file_name, content } });

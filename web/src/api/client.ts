@@ -10,6 +10,8 @@ interface Asked {
   method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   body?: unknown;
   signal?: AbortSignal;
+  /** For how many seconds the service may wait until there is something to say. */
+  wait?: number;
 }
 
 const seen = new Map<string, { etag: string; value: unknown }>();
@@ -22,7 +24,7 @@ export async function ask<T>(path: string, asked: Asked = {}): Promise<T> {
   const text = await response.text();
   const value = (text ? JSON.parse(text) : undefined) as T;
   const etag = response.headers.get("etag");
-  if (!asked.method && etag) seen.set(path, { etag, value });
+  if (!asked.method && !asked.wait && etag) seen.set(path, { etag, value });
   return value;
 }
 
@@ -47,12 +49,13 @@ async function send(path: string, asked: Asked): Promise<Response> {
   return response;
 }
 
-async function once(path: string, { method = "GET", body, signal }: Asked): Promise<Response> {
+async function once(path: string, { method = "GET", body, signal, wait }: Asked): Promise<Response> {
   const headers: Record<string, string> = {};
   const known = method === "GET" ? seen.get(path) : undefined;
   if (known) headers["If-None-Match"] = known.etag;
   if (method !== "GET") headers["X-CSRF-Token"] = session.csrf;
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (wait) headers.Prefer = `wait=${wait}`;
   try {
     const data = body === undefined ? undefined : JSON.stringify(body);
     const response = await fetch(API + path, { method, headers, body: data, signal, cache: "no-store" });

@@ -1376,7 +1376,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show the end of the log of a host, or those lines of it that contain a text. */
+        /** Show the end of the log of a host; with "Prefer: wait=N" the answer waits until a line comes. */
         get: operations["v2GetHostLog"];
         put?: never;
         post?: never;
@@ -6524,7 +6524,10 @@ export interface operations {
                 /** @description Only lines after this one: `next` of the answer before. */
                 after?: number;
             };
-            header?: never;
+            header?: {
+                /** @description `wait=N`: the answer may wait for N seconds until a line comes. */
+                Prefer?: string;
+            };
             path: {
                 cluster_id: string;
                 host_id: string;

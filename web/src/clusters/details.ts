@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The details of a cluster as a form has them, and as the service has them. */
 import type { Cluster, ClusterCreate, ClusterUpdate } from "../api/types";
-import { checkDomain, checkName, checkNtp, checkProxy, checkPullSecret, mendPullSecret, type Fault } from "../forms/checks";
+import { checkDomain, checkName, checkNoProxy, checkNtp, checkProxy, checkPullSecret, mendPullSecret, type Fault } from "../forms/checks";
 
 export interface Details {
   name: string;
@@ -58,6 +58,7 @@ export function checkDetails(value: Details): DetailFaults {
     pull_secret: value.needsSecret ? checkPullSecret(value.pull_secret) : "",
     http_proxy: checkProxy(value.http_proxy),
     https_proxy: checkProxy(value.https_proxy),
+    no_proxy: checkNoProxy(value.no_proxy),
     additional_ntp_source: checkNtp(value.additional_ntp_source),
   };
 }

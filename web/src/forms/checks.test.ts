@@ -54,3 +54,14 @@ test("a private key is never taken for a public one", () => {
   expect(checks.checkSshKey("-----BEGIN OPENSSH PRIVATE KEY-----")).toContain("do not give it away");
   expect(checks.checkSshKey("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA me@example.com")).toBe("");
 });
+
+test.each([
+  ["", ""],
+  ["*", ""],
+  [".example.com,10.0.0.0/8 192.0.2.1,*.example.org,localhost", ""],
+  ["http://proxy.example.com", "http://proxy.example.com is no name, address or network"],
+  ["ex_ample.com", "“_” cannot be part of it"],
+])("without proxy %j", (text, words) => {
+  expect(checks.checkNoProxy(text)).toContain(words);
+  expect(Boolean(checks.checkNoProxy(text))).toBe(Boolean(words));
+});

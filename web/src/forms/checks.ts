@@ -75,6 +75,16 @@ export function checkProxy(text: string): Fault {
   return url.hostname ? FINE : say("check.proxy.url");
 }
 
+/** Names, with or without a dot before them, addresses and networks; `*` stands for everything. */
+export function checkNoProxy(text: string): Fault {
+  for (const each of splitList(text)) {
+    const isPlain = each === "*" || parseAddress(each) || parseNetwork(each);
+    const bad = isPlain ? FINE : checkLabels(each.toLowerCase().replace(/^\*?\./, ""));
+    if (bad) return say("check.no_proxy", { item: each, why: bad });
+  }
+  return FINE;
+}
+
 export function checkNtp(text: string): Fault {
   for (const each of splitList(text)) {
     const bad = parseAddress(each) ? FINE : checkLabels(each.toLowerCase());

@@ -3,17 +3,13 @@
 import { useDeferredValue, useState } from "react";
 import { Button, CodeBlock, CodeBlockCode, ExpandableSection, FormSelect, FormSelectOption, SearchInput } from "@patternfly/react-core";
 import DownloadIcon from "@patternfly/react-icons/dist/esm/icons/download-icon";
-import { getHostLog, getLogs } from "../api/calls";
+import { getLogs } from "../api/calls";
 import type { Cluster } from "../api/types";
 import { nameOf, sortHosts } from "../hosts/facts";
 import { t } from "../i18n";
 import { Failure } from "../shell/Failure";
 import { saveFile } from "../shell/saveFile";
-import { useNow } from "../store/clock";
-import { useAsked } from "./useAsked";
-
-const LINES = 300;
-const EVERY_MS = 5000;
+import { useTail } from "./useTail";
 
 export function HostLogs({ cluster }: { cluster: Cluster }) {
   const [isOpen, setOpen] = useState(false);
@@ -30,8 +26,7 @@ function Logs({ cluster }: { cluster: Cluster }) {
   const [text, setText] = useState("");
   const [error, setError] = useState<unknown>();
   const filter = useDeferredValue(text);
-  const tick = useNow(EVERY_MS);
-  const log = useAsked(() => getHostLog(cluster.id, host, filter, LINES), [cluster.id, host, filter, tick]);
+  const log = useTail(cluster.id, host, filter);
 
   function download(): void {
     setError(undefined);
@@ -52,12 +47,12 @@ function Logs({ cluster }: { cluster: Cluster }) {
         </Button>
       </div>
       <Failure error={error ?? log.error} title={t("logs.failed")} />
-      {log.found?.lines?.length ? (
-        <CodeBlock className="app-log">
-          <CodeBlockCode>{log.found.lines.join("\n")}</CodeBlockCode>
+      {log.lines.length ? (
+        <CodeBlock className="app-log" data-testid="log" data-live={log.isLive}>
+          <CodeBlockCode>{log.lines.join("\n")}</CodeBlockCode>
         </CodeBlock>
       ) : (
-        <p className="app-quiet">{t(filter && log.found?.file ? "logs.nomatch" : "logs.none")}</p>
+        <p className="app-quiet">{t(filter && log.isThere ? "logs.nomatch" : "logs.none")}</p>
       )}
     </>
   );

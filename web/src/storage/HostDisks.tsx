@@ -7,7 +7,7 @@ import type { Disk, Host } from "../api/types";
 import { disksOf, installDiskOf, nameOf } from "../hosts/facts";
 import { t } from "../i18n";
 import { size } from "../i18n/time";
-import { contentOf, fateOf } from "./fate";
+import { contentOf, fateOf, missingOf } from "./fate";
 
 interface Props {
   host: Host;
@@ -37,6 +37,9 @@ export const HostDisks = memo(
             {disksOf(host).map((disk) => (
               <DiskRow key={disk.id ?? disk.path} {...{ host, disk, isChosen: disk === chosen, onInstall, onSkip }} />
             ))}
+            {missingOf(host).map((id) => (
+              <MissingRow key={id} host={host} id={id} onSkip={onSkip} />
+            ))}
           </Tbody>
         </Table>
       </section>
@@ -44,6 +47,28 @@ export const HostDisks = memo(
   },
   (before, after) => before.host === after.host,
 );
+
+/** A disk that was to be left as it is, and is not there: it can be let go. */
+function MissingRow({ host, id, onSkip }: Pick<Props, "host" | "onSkip"> & { id: string }) {
+  return (
+    <Tr>
+      <Td />
+      <Td dataLabel={t("host.disk")} colSpan={4}>
+        {id}
+      </Td>
+      <Td dataLabel={t("storage.then")}>
+        <span className="app-bad">{t("storage.missing")}</span>
+        <Checkbox
+          id={`skip-${host.id}-${id}`}
+          label={t("storage.skip")}
+          aria-label={t("storage.skip.of", { host: nameOf(host), disk: id })}
+          isChecked
+          onChange={(_event, skip) => onSkip({ id }, skip)}
+        />
+      </Td>
+    </Tr>
+  );
+}
 
 function DiskRow({ host, disk, isChosen, onInstall, onSkip }: Props & { disk: Disk; isChosen: boolean }) {
   const name = nameOf(host);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is on a disk, and what becomes of it. */
 import type { Disk, Host } from "../api/types";
+import { inventoryOf } from "../hosts/facts";
 import { t } from "../i18n";
 
 export type Fate = "erased" | "formatted" | "kept" | "media";
@@ -12,6 +13,12 @@ export function fateOf(host: Host, disk: Disk, isChosen: boolean): Fate {
   const skipped = (host.skip_formatting_disks ?? "").split(",");
   const id = disk.id ?? "";
   return formatted.includes(id) && !skipped.includes(id) ? "formatted" : "kept";
+}
+
+/** Disks that were to be left as they are, and are not there any more. */
+export function missingOf(host: Host): string[] {
+  const there = (inventoryOf(host).disks ?? []).flatMap((disk) => [disk.id, disk.by_id, disk.path]);
+  return (host.skip_formatting_disks ?? "").split(",").filter((id) => id && !there.includes(id));
 }
 
 export function contentOf(disk: Disk): string[] {

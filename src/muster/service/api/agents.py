@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -28,8 +27,6 @@ TOKEN_HEADER: Final = "x-muster-host-token"  # noqa: S105 - the name of a header
 """In the answer to a registration: a token that is good for that host alone."""
 _RETRY_S: Final = 60
 _STILL_THERE: Final = timedelta(seconds=60)
-_LONGEST_WAIT_S: Final = 90.0
-_WAIT: Final = re.compile(r"(?:^|[,;\s])wait=(\d{1,4})(?:$|[,;\s])")
 
 
 @answers("v2RegisterHost")
@@ -120,7 +117,7 @@ async def next_steps(call: Call) -> Reply:
     service, engine = call.service, call.service.engine
     id, infra_env_id = call.ids["host_id"], call.ids["infra_env_id"]
     host = engine.host(id, infra_env_id)
-    patience = _patience(call)
+    patience = call.patience_s
     poll = Poll(call.number("timestamp", 0), enrolled=_is_own(call), waits=patience > 0)
     found = await answer_poll(service, host, poll)
     end = asyncio.get_running_loop().time() + patience
@@ -137,12 +134,6 @@ async def next_steps(call: Call) -> Reply:
 
 def _is_own(call: Call) -> bool:
     return call.grant is not None and call.grant.scope.host_id is not None
-
-
-def _patience(call: Call) -> float:
-    """How long an agent is ready to wait for something to do."""
-    wanted = _WAIT.search(call.headers.get("prefer", ""))
-    return min(_LONGEST_WAIT_S, float(wanted[1])) if wanted else 0.0
 
 
 @answers("v2PostStepReply")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
@@ -17,6 +18,8 @@ T = TypeVar("T")
 _encoder: Final = msgspec.json.Encoder()
 JSON: Final = "application/json"
 OCTETS: Final = "application/octet-stream"
+_LONGEST_WAIT_S: Final = 90.0
+_WAIT: Final = re.compile(r"(?:^|[,;\s])wait=(\d{1,4})(?:$|[,;\s])")
 
 
 class LoginOperations(Protocol):
@@ -72,6 +75,12 @@ class Call(msgspec.Struct, frozen=True):
             return int(text)
         except ValueError:
             raise BadRequest(f"{name}: {text!r} is no number") from None
+
+    @property
+    def patience_s(self) -> float:
+        """How long the caller is ready to wait until there is something to say."""
+        wanted = _WAIT.search(self.headers.get("prefer", ""))
+        return min(_LONGEST_WAIT_S, float(wanted[1])) if wanted else 0.0
 
     def sees(self, **ids: str | None) -> bool:
         """Whether a thing in a list is for the caller to see."""

@@ -71,7 +71,10 @@ async def get_host_log(call: Call) -> Reply:
         raise NotFound(f"host {host_id} is not in this cluster", hint="list its hosts")
     lines, needle = call.number("lines", 500), call.query.get("filter", "")
     if (tail := call.service.tails.get(host_id)) is not None:
-        return reply(tail.show(lines, needle, call.number("after", 0)))
+        after = call.number("after", 0)
+        if tail.has_shown(after):
+            await call.service.news.wait(_bell_of(host_id), call.patience_s)
+        return reply(tail.show(lines, needle, after))
     body = await asyncio.to_thread(call.service.store.document, realm.id, realm.id, f"logs/{host_id}")
     if body is None:
         return reply(HostLog(lines=(), complete=True))
@@ -85,4 +88,10 @@ async def tell_log_lines(call: Call) -> Reply:
     for gone in [id for id in service.tails if service.engine.find_host(id) is None]:
         del service.tails[gone]
     service.tails.setdefault(host.id, Tail()).add(told.lines)
+    service.news.call((_bell_of(host.id),))
     return empty()
+
+
+def _bell_of(host_id: str) -> str:
+    """What people wait for who read along in the journal of a host."""
+    return f"log/{host_id}"

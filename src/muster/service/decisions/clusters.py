@@ -227,18 +227,17 @@ def _read(params: _Params, id: str, seal: Seal) -> dict[str, Any]:
 def _read_networks(given: Mapping[str, Any], id: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if "cluster_networks" in given or "cluster_network_cidr" in given:
-        single = ClusterNetwork(
+        pods = ClusterNetwork(
             cidr=given.get("cluster_network_cidr"), host_prefix=given.get("cluster_network_host_prefix", 23)
         )
-        found["cluster_networks"] = _networks(
-            "cluster_networks", given.get("cluster_networks", (single,)), id
-        )
+        found["cluster_networks"] = _networks("cluster_networks", given.get("cluster_networks", (pods,)), id)
     for name, one, kind in (
         ("service_networks", "service_network_cidr", ServiceNetwork),
         ("machine_networks", "machine_network_cidr", MachineNetwork),
     ):
         if name in given or given.get(one):
-            found[name] = _networks(name, given.get(name) or (kind(cidr=given.get(one)),), id)
+            single = (kind(cidr=given[one]),) if given.get(one) else ()
+            found[name] = _networks(name, given.get(name) or single, id)
     for name, vip in (("api_vips", ApiVip), ("ingress_vips", IngressVip)):
         if name in given:
             found[name] = tuple(

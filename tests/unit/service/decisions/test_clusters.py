@@ -104,6 +104,13 @@ def test_an_update_changes_what_it_names() -> None:
     assert cluster.base_dns_domain == "example.com"
 
 
+def test_networks_can_be_taken_away_again() -> None:
+    cluster = update(machine_networks=[], service_networks=[], cluster_networks=[])
+    lists = (cluster.machine_networks, cluster.service_networks, cluster.cluster_networks)
+    assert lists == ((), (), ())
+    assert cluster.machine_networks_reason == ""
+
+
 @pytest.mark.parametrize(
     "status", ["installing", "finalizing", "installed", "error", "preparing-for-installation"]
 )

@@ -12,7 +12,7 @@ from muster.model.wire import host
 from muster.service.add_ons import AddOnCatalogue
 from muster.service.api.table import pages
 from muster.service.api.table.route import AGENT, ANYONE, PREFIX, USER, WATCHER, Route, under
-from muster.service.api.table.shape import Shape, may, need
+from muster.service.api.table.shape import Shape, header, may, need
 from muster.service.checking.manifests import ManifestReport, ManifestToCheck
 from muster.service.checking.networks import NetworksReport, NetworksToCheck
 from muster.service.farewell import Farewell
@@ -88,7 +88,7 @@ BROWSER: Final[tuple[Route, ...]] = (
         "v2GetHostLog",
         USER,
         200,
-        "Show the end of the log of a host, or those lines of it that contain a text.",
+        'Show the end of the log of a host; with "Prefer: wait=N" the answer waits until a line comes.',
     ),
     _put(
         "/infra-envs/{infra_env_id}/hosts/{host_id}/log-lines",
@@ -124,6 +124,7 @@ BROWSER_SHAPES: Final[Mapping[str, Shape]] = {
             may("lines", _LINES, "At most so many, the last ones; 500 if it is not given."),
             may("filter", str, "Only lines that contain this, in any case of letters."),
             may("after", Natural, "Only lines after this one: `next` of the answer before."),
+            header("Prefer", str, "`wait=N`: the answer may wait for N seconds until a line comes."),
         ),
         answer=HostLog,
     ),
