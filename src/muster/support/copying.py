@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, TypeAlias
 
 from muster.frozen import dataclass
+from muster.support.finding import find_files
 from muster.support.room import Kept, Room, reason_of, write_pieces
 from muster.support.secrets import is_secret_path, is_secret_text
 
@@ -40,7 +41,7 @@ class FolderCopy:
 
     def keep(self, name: str, is_late: Callable[[], bool]) -> Kept:
         """Take a file, or the files of a folder, as far as there is time and room."""
-        paths = _find_files(self.source / name)
+        paths = find_files(self.source / name)
         missed = [] if paths is not None else [(name, "it is not there")]
         left_out: list[str] = []
         room = self.folder_bytes
@@ -69,13 +70,6 @@ class FolderCopy:
         cut = f"only its last {self.file_bytes >> 10} KiB are here" if is_cut else ""
         is_whole = write_pieces(self.target / shown, (self.clean(text),), self.room)
         return len(text), cut if is_whole else "there was no room for it"
-
-
-def _find_files(place: Path) -> list[Path] | None:
-    """A file, or all that is below a folder; None when there is none. Links are not followed."""
-    if not place.is_dir():
-        return [place] if place.is_file() else None
-    return sorted(path for path in place.rglob("*") if path.is_symlink() or not path.is_dir())
 
 
 def load_end(path: Path, most: int) -> tuple[str, bool]:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from muster.config.formats.logins import logins_of, read_login
 from muster.redact import MASK, is_secret_key, masked_lines, redact
+from muster.support.finding import find_files
 
 LOGINS: Final = "root/.docker/config.json"
 CONFIDED: Final = ("etc/assisted", "etc/muster", "run/muster")
@@ -67,7 +68,7 @@ def is_secret_text(text: str) -> bool:
 def load_secrets(root: Path) -> tuple[str, ...]:
     """What this host was told in confidence, word by word, so that it is found wherever it was written."""
     found: set[str] = set()
-    for path in (path for folder in CONFIDED for path in (root / folder).rglob("*")):
+    for path in (path for folder in CONFIDED for path in find_files(root / folder) or ()):
         if is_secret_path(PurePosixPath(path.relative_to(root).as_posix())):
             found.update(line.strip() for line in _find_text(path).splitlines())
         elif path.suffix == ".json":
