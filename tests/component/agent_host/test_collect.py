@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from muster.agent.inventory.collect import COLLECTORS, Collected, Collector, collect
-from muster.agent.inventory.extras import Extras, describe_content
 from muster.agent.inventory.found import Found
 from muster.agent.inventory.patience import ask_within
 from muster.agent.inventory.probes import probe_disks
 from muster.machine import Machine, ThisMachine
+from muster.model.wire.extras import Extras, describe_content
 from muster.model.wire.inventory import DiskInstallationEligibility, Inventory
 from muster.run import LATE, Said
 from muster.service.derive.disks import Needs, judge_disks
@@ -48,7 +48,12 @@ def collected(root: Path, recording: Recording) -> Collected:
 
 def check_round_trip(found: Collected) -> None:
     assert msgspec.json.decode(msgspec.json.encode(found.inventory), type=Inventory) == found.inventory
-    assert msgspec.json.decode(msgspec.json.encode(found.extras), type=Extras) == found.extras
+
+
+def extras_of(found: Collected) -> Extras:
+    """What is sent beyond the interface of others."""
+    assert found.inventory.extras is not None
+    return found.inventory.extras
 
 
 def test_a_guest(tmp_path: Path) -> None:
@@ -70,21 +75,21 @@ def test_a_server(tmp_path: Path) -> None:
     first, second = found.inventory.disks or ()
     assert '"passed":true' in (first.smart or "")
     assert (first.bootable, second.bootable) == (True, False)
-    disks = found.extras.disks or ()
+    disks = extras_of(found).disks or ()
     assert [each.health for each in disks] == ["passed", "failing"]
     assert [(each.logical_block_bytes, each.physical_block_bytes) for each in disks] == [(512, 4096)] * 2
     assert [describe_content(each) for each in disks] == [
         'disk serial Y3K0A000000000, 480 GB, contains vfat "EFI-SYSTEM", xfs "root"',
         "disk serial Y3K0A000000001, 1.92 TB, without known content",
     ]
-    assert [each.name for each in found.extras.links or ()] == ["bond0", "bond0.110"]
-    assert [each.system_name for each in found.extras.neighbours or ()] == ["leaf-1", ""]
+    assert [each.name for each in extras_of(found).links or ()] == ["bond0", "bond0.110"]
+    assert [each.system_name for each in extras_of(found).neighbours or ()] == ["leaf-1", ""]
     check_round_trip(found)
 
 
 def test_lvm_and_multipath(tmp_path: Path) -> None:
     found = collected(tmp_path, SAN)
-    described = {each.name: describe_content(each) for each in found.extras.disks or ()}
+    described = {each.name: describe_content(each) for each in extras_of(found).disks or ()}
     assert described["sda"] == "disk serial S6KLNN0T000001, 480 GB, contains LVM vg0"
     assert described["dm-0"] == "disk serial 624A93700A1B2C3D00000001, 550 GB, contains LVM data"
     assert described["sdb"] == "disk serial S6KLNN0T000002, 960 GB, content unknown"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tarfile
 import time
 from typing import Any
@@ -11,12 +12,15 @@ from typing import Any
 import pytest
 
 from muster.node.boot_order import LABEL, parse_entries
+from tests.lab import neighbour
 from tests.lab.cluster import Site, Stage, judge
 from tests.lab.following import Follower
-from tests.lab.rehearsal import Rehearsal
+from tests.lab.rehearsal import NAME, Rehearsal
 
 _PATIENCE = "60m"
 _EXAMPLE, _LEG = "single-node-none", "192.0.2.1"
+_TAP = "m0n0"
+"""What the lab has at the other end of the first card of its first machine."""
 _FAILED = 6
 """What `wait-for install-complete` ends with when an installation does not come to its end."""
 
@@ -38,6 +42,7 @@ def test_a_hint_that_matches_no_disk_stops(lab: Rehearsal, stage: Stage) -> None
     follower.until("NOT-HERE")
     assert "Writing image" not in follower.said
 
+    lab.run("exec", "--lab", NAME, "--", sys.executable, neighbour.__file__, _TAP)
     asking = ("agent", "gather", "--dir", site.folder, "--key", site.key, "--output", "json")
     gathered = json.loads(lab.beside(*asking))
     assert "NOT-HERE" in gathered["cause"]["message"]
@@ -46,7 +51,16 @@ def test_a_hint_that_matches_no_disk_stops(lab: Rehearsal, stage: Stage) -> None
         page = archive.extractfile(next(each for each in archive if each.name.endswith("FIRST.txt")))
         assert page is not None
         assert "NOT-HERE" in page.read().decode()
+        told = archive.extractfile(
+            next(each for each in archive if each.name.endswith("node1/inventory.json"))
+        )
+        assert told is not None
+        extras = json.loads(told.read())["extras"]
     assert {"service/why.json", "hosts/node1/journal.txt", "hosts/node1/inventory.json"} <= {*names}
+    assert [each["system_name"] for each in extras["neighbours"]] == [neighbour.NAME]
+    assert [each["holds"] for each in extras["disks"] if each["serial"] == "OTHER"] == [
+        "without known content"
+    ]
 
 
 @pytest.mark.parametrize("date", ["1970-01-02", "2031-05-05"])

@@ -1801,6 +1801,17 @@ export interface components {
         ContainerImageAvailabilityResponse: {
             images: components["schemas"]["ContainerImageAvailability"][];
         };
+        /** @description What is on a disk. */
+        Content: {
+            /** @default  */
+            partition_table?: string;
+            /** @default 0 */
+            partitions?: number;
+            /** @default [] */
+            file_systems?: components["schemas"]["FileSystem"][];
+            /** @default [] */
+            volume_groups?: string[];
+        };
         /** @description The processors of a host. */
         Cpu: {
             count?: number | null;
@@ -1894,6 +1905,21 @@ export interface components {
             /** @description JSON in a string: addresses and thumbprints. */
             tang_servers?: string | null;
         };
+        /** @description What is known of a disk besides the inventory. */
+        DiskExtras: {
+            name: string;
+            path: string;
+            /** @default  */
+            serial?: string;
+            /** @default 0 */
+            size_bytes?: number;
+            logical_block_bytes?: number | null;
+            physical_block_bytes?: number | null;
+            health?: ("failing" | "passed") | null;
+            content?: components["schemas"]["Content"] | null;
+            /** @default  */
+            holds?: string;
+        };
         /** @description What is known of a disk beside the inventory. */
         DiskInfo: {
             id?: string | null;
@@ -1982,6 +2008,12 @@ export interface components {
             /** @description JSON in a string. */
             props?: string | null;
         };
+        /** @description What is known of a host besides its inventory. */
+        Extras: {
+            neighbours?: components["schemas"]["Neighbour"][] | null;
+            links?: components["schemas"]["Link"][] | null;
+            disks?: components["schemas"]["DiskExtras"][] | null;
+        };
         /** @description What to keep. */
         Farewell: {
             domain: string;
@@ -2027,6 +2059,18 @@ export interface components {
             password: string;
             certificate_verification?: ("Disabled" | "Enabled") | null;
             mac_address?: string | null;
+        };
+        /** @description Something on a disk that has a format of its own. */
+        FileSystem: {
+            path: string;
+            /** @default  */
+            type?: string;
+            /** @default  */
+            label?: string;
+            /** @default  */
+            device_type?: string;
+            /** @default [] */
+            mounted_at?: string[];
         };
         /** @description Something that is wrong, or most likely is. */
         Finding: {
@@ -2509,6 +2553,8 @@ export interface components {
             routes?: components["schemas"]["Route"][] | null;
             tpm_version?: ("1.2" | "2.0" | "none") | null;
             truncation?: components["schemas"]["InventoryTruncation"] | null;
+            /** @description Beyond the interface: neighbours, how interfaces are made, what is on disks. */
+            extras?: components["schemas"]["Extras"] | null;
         };
         /** @description That something was left out of an inventory because it was too large. */
         InventoryTruncation: {
@@ -2550,6 +2596,16 @@ export interface components {
         LastInstallationPreparation: {
             status?: ("failed" | "not_started" | "success") | null;
             reason?: string | null;
+        };
+        /** @description An interface that is made of others, or is a part of one. */
+        Link: {
+            name: string;
+            kind: string;
+            /** @default [] */
+            members?: string[];
+            /** @default  */
+            parent?: string;
+            vlan_id?: number | null;
         };
         /** @description The versions of the service's parts. */
         ListVersions: {
@@ -2675,6 +2731,19 @@ export interface components {
             outgoing_nic?: string | null;
             remote_ip_address?: string | null;
             mtu_successful?: boolean | null;
+        };
+        /** @description What is at the other end of a cable, as it says itself by LLDP. */
+        Neighbour: {
+            interface: string;
+            /** @default  */
+            system_name?: string;
+            /** @default  */
+            chassis_id?: string;
+            /** @default  */
+            port_id?: string;
+            /** @default  */
+            port_description?: string;
+            vlan_id?: number | null;
         };
         /** @description What is wrong with the network of one host. */
         NetworkFindings: {

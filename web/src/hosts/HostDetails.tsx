@@ -7,10 +7,10 @@ import {
   DescriptionListTerm,
 } from "@patternfly/react-core";
 import { Table, Tbody, Td, Th, Thead, Tr } from "@patternfly/react-table";
-import type { Host, Interface } from "../api/types";
+import type { Host } from "../api/types";
 import { t } from "../i18n";
 import { dayTime, memory, size } from "../i18n/time";
-import { checksOf, disksOf, inventoryOf } from "./facts";
+import { cableOf, checksOf, disksOf, inventoryOf } from "./facts";
 import { CheckList } from "./CheckList";
 
 export function HostDetails({ host }: { host: Host }) {
@@ -30,7 +30,7 @@ export function HostDetails({ host }: { host: Host }) {
         <Fact name={t("host.seen")} text={dayTime(host.created_at)} />
         <Fact name={t("host.id")} text={host.id} />
       </DescriptionList>
-      <Cards cards={found.interfaces ?? []} />
+      <Cards host={host} />
       <Disks host={host} />
     </div>
   );
@@ -59,7 +59,8 @@ function Fact({ name, text }: { name: string; text?: string | null }) {
   );
 }
 
-function Cards({ cards }: { cards: readonly Interface[] }) {
+function Cards({ host }: { host: Host }) {
+  const cards = inventoryOf(host).interfaces ?? [];
   return (
     <Table variant="compact" borders={false} aria-label={t("host.cards")}>
       <Thead>
@@ -69,6 +70,7 @@ function Cards({ cards }: { cards: readonly Interface[] }) {
           <Th>{t("host.ipv4")}</Th>
           <Th>{t("host.ipv6")}</Th>
           <Th>{t("host.speed")}</Th>
+          <Th>{t("host.cable")}</Th>
         </Tr>
       </Thead>
       <Tbody>
@@ -81,6 +83,7 @@ function Cards({ cards }: { cards: readonly Interface[] }) {
             <Td dataLabel={t("host.speed")}>
               {card.has_carrier === false ? t("host.nocarrier") : (card.speed_mbps ?? 0) > 0 ? `${card.speed_mbps} Mbit/s` : "–"}
             </Td>
+            <Td dataLabel={t("host.cable")}>{cableOf(host, card) || "–"}</Td>
           </Tr>
         ))}
       </Tbody>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a host is made of and what its checks say: JSON in strings, read once for each host as it was told. */
-import type { Disk, Host, Inventory, Verdict } from "../api/types";
+import type { Disk, DiskExtras, Host, Interface, Inventory, Neighbour, Verdict } from "../api/types";
+import { t } from "../i18n";
 
 export interface Checks {
   failed: Verdict[];
@@ -56,6 +57,32 @@ export function nameOf(host: Host): string {
 
 export function disksOf(host: Host): Disk[] {
   return (inventoryOf(host).disks ?? []).filter((disk) => disk.drive_type !== "ODD" && disk.drive_type !== "FDD");
+}
+
+/** What our own agents know of a disk besides. */
+export function extrasOf(host: Host, disk: Disk): DiskExtras | undefined {
+  return inventoryOf(host).extras?.disks?.find((each) => each.path === disk.path);
+}
+
+/** What is at the other end of a card's cable, and what the card is a part of or made of. */
+export function cableOf(host: Host, card: Interface): string {
+  const { neighbours, links } = inventoryOf(host).extras ?? {};
+  const ends = (neighbours ?? []).filter((each) => each.interface === card.name).map(neighbourText);
+  const own = (links ?? []).find((each) => each.name === card.name);
+  const upper = (links ?? []).find((each) => (each.members ?? []).includes(card.name ?? ""));
+  return [
+    ...ends,
+    own?.members?.length && t("host.cable.of", { kind: own.kind, names: own.members.join(", ") }),
+    own?.vlan_id && t("host.cable.vlan", { vlan: own.vlan_id, name: own.parent ?? "" }),
+    upper && t("host.cable.in", { name: upper.name }),
+  ]
+    .filter(Boolean)
+    .join("; ");
+}
+
+function neighbourText(each: Neighbour): string {
+  const port = [each.system_name || each.chassis_id, each.port_id].filter(Boolean).join(" ");
+  return each.vlan_id ? t("host.cable.untagged", { port, vlan: each.vlan_id }) : port;
 }
 
 export function installDiskOf(host: Host): Disk | undefined {

@@ -94,7 +94,7 @@ function DiskRow({ host, disk, isChosen, onInstall, onSkip }: Props & { disk: Di
       </Td>
       <Td dataLabel={t("host.size")} modifier="nowrap">{size(disk.size_bytes ?? 0)}</Td>
       <Td dataLabel={t("host.type")}>{disk.drive_type}</Td>
-      <Td dataLabel={t("storage.what")}>{contentOf(disk).join("; ")}</Td>
+      <Td dataLabel={t("storage.what")}>{contentOf(host, disk).join("; ")}</Td>
       <Td dataLabel={t("storage.then")}>
         <span className={fate === "erased" ? "app-bad" : undefined}>{t(`storage.${fate}`)}</span>
         {(fate === "formatted" || (fate === "kept" && disk.bootable)) && (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is on a disk, and what becomes of it. */
 import type { Disk, Host } from "../api/types";
-import { inventoryOf } from "../hosts/facts";
+import { extrasOf, inventoryOf } from "../hosts/facts";
 import { t } from "../i18n";
 
 export type Fate = "erased" | "formatted" | "kept" | "media";
@@ -21,9 +21,12 @@ export function missingOf(host: Host): string[] {
   return (host.skip_formatting_disks ?? "").split(",").filter((id) => id && !there.includes(id));
 }
 
-export function contentOf(disk: Disk): string[] {
+/** What is on a disk; agents that are not ours tell only the kinds of its partitions. */
+export function contentOf(host: Host, disk: Disk): string[] {
+  const more = extrasOf(host, disk);
   const found = [
-    disk.partitionTypes && t("storage.parts", { types: disk.partitionTypes }),
+    more?.health === "failing" && t("storage.failing"),
+    more?.holds || (disk.partitionTypes && t("storage.parts", { types: disk.partitionTypes })),
     disk.holders && t("storage.holders", { names: disk.holders }),
     disk.bootable && t("storage.bootable"),
     disk.removable && t("storage.removable"),

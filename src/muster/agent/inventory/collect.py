@@ -13,7 +13,6 @@ from muster.agent.inventory.bmc import collect_bmc
 from muster.agent.inventory.boot import collect_boot
 from muster.agent.inventory.cpu import collect_cpu
 from muster.agent.inventory.disks import collect_disks
-from muster.agent.inventory.extras import Extras
 from muster.agent.inventory.found import CannotTell, Collect, Found
 from muster.agent.inventory.gpus import collect_gpus
 from muster.agent.inventory.hostname import collect_hostname, name_host
@@ -25,6 +24,7 @@ from muster.agent.inventory.system_vendor import collect_system_vendor
 from muster.agent.inventory.tpm import collect_tpm
 from muster.frozen import dataclass
 from muster.machine import Machine
+from muster.model.wire.extras import Extras
 from muster.model.wire.inventory import Inventory
 from muster.patience import finish_within
 
@@ -55,7 +55,6 @@ class Collected:
     """What is known of a host."""
 
     inventory: Inventory
-    extras: Extras
     troubles: tuple[Trouble, ...]
 
 
@@ -81,9 +80,13 @@ async def collect(machine: Machine, collectors: Sequence[Collector] = COLLECTORS
     results = await asyncio.gather(*works, return_exceptions=True)
     found = [each for each in results if isinstance(each, Found)]
     inventory = Inventory(**_join([each.inventory for each in found]))
+    extras = Extras(**_join([each.extras for each in found]))
     return Collected(
-        inventory=replace(inventory, hostname=name_host(inventory.hostname, inventory.interfaces or ())),
-        extras=Extras(**_join([each.extras for each in found])),
+        inventory=replace(
+            inventory,
+            hostname=name_host(inventory.hostname, inventory.interfaces or ()),
+            extras=extras if extras != Extras() else None,
+        ),
         troubles=tuple(
             trouble
             for collector, result in zip(collectors, results, strict=True)

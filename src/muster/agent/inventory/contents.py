@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.agent.inventory.extras import Content, FileSystem
 from muster.agent.inventory.found import CannotTell
 from muster.agent.inventory.patience import ask_within
 from muster.agent.inventory.reading import parse_items, parse_json
 from muster.frozen import dataclass
 from muster.machine import Machine
+from muster.model.wire.extras import Content, FileSystem
 from muster.run import Said
 
 _DEADLINE_S: Final = 10.0

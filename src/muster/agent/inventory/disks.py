@@ -13,13 +13,13 @@ from muster.agent.inventory.block import BlockDevice, read_block_devices
 from muster.agent.inventory.boot import argument
 from muster.agent.inventory.contents import Contents, read_contents
 from muster.agent.inventory.drives import Surroundings, is_disk, is_medium, object_to, tell_type
-from muster.agent.inventory.extras import DiskExtras, Extras
 from muster.agent.inventory.found import CannotTell, Found
 from muster.agent.inventory.mounts import read_mounts
 from muster.agent.inventory.probes import Probe, probe_disks
 from muster.agent.inventory.reading import first, list_names, read_links, read_text
 from muster.frozen import dataclass
 from muster.machine import Machine
+from muster.model.wire.extras import DiskExtras, Extras, words_of
 from muster.model.wire.inventory import Disk, DiskInstallationEligibility, Inventory, Iscsi
 
 _LASTING: Final = ("wwn-", "nvme-eui")
@@ -124,6 +124,7 @@ def make_disk(device: BlockDevice, probe: Probe, names: Names, around: Surroundi
 def make_extras(device: BlockDevice, probe: Probe, contents: Contents, around: Surroundings) -> DiskExtras:
     """What is known of a disk besides."""
     whole = (device, *(around.devices[each] for each in device.members if each in around.devices))
+    content = contents.disks.get(device.name)
     return DiskExtras(
         name=device.name,
         path=device.path,
@@ -132,7 +133,8 @@ def make_extras(device: BlockDevice, probe: Probe, contents: Contents, around: S
         logical_block_bytes=device.logical_block_bytes,
         physical_block_bytes=device.physical_block_bytes,
         health=probe.health,
-        content=contents.disks.get(device.name),
+        content=content,
+        holds=words_of(content),
     )
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from muster.agent.inventory.extras import Extras
 from muster.frozen import dataclass
 from muster.machine import Machine
+from muster.model.wire.extras import Extras
 from muster.model.wire.inventory import Inventory
 
 NOTHING: Final = Inventory()

@@ -8,11 +8,11 @@ from ipaddress import IPv6Interface, IPv6Network, ip_interface
 from pathlib import Path
 from typing import Final
 
-from muster.agent.inventory.extras import Extras, Link
 from muster.agent.inventory.found import CannotTell, Found
 from muster.agent.inventory.ip import LinkRecord, RouteRecord, ask_links, ask_routes
 from muster.agent.inventory.reading import read_number, read_text
 from muster.machine import Machine
+from muster.model.wire.extras import Extras, Link
 from muster.model.wire.inventory import Interface, Inventory
 
 PHYSICAL: Final = "physical"

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from muster.agent.inventory.extras import Extras, Neighbour
 from muster.agent.inventory.found import Found
 from muster.machine import Machine
+from muster.model.wire.extras import Extras, Neighbour
 
 _DEADLINE_S: Final = 15.0
 _FIELDS: Final = "DEVICE,CHASSIS-ID,PORT-ID,PORT-DESCRIPTION,SYSTEM-NAME,IEEE-802-1-PVID"

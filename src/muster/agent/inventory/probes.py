@@ -11,11 +11,11 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from muster.agent.inventory.extras import Health
 from muster.agent.inventory.found import CannotTell
 from muster.agent.inventory.reading import parse_json
 from muster.frozen import dataclass
 from muster.machine import Machine
+from muster.model.wire.extras import Health
 from muster.patience import finish_within
 from muster.run import LATE, MISSING, Said
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import field
 
 from muster.model.wire.enums import DriveType, MemoryMethod, SecureBootState
+from muster.model.wire.extras import Extras
 from muster.model.wire.struct import Wire, about
 
 
@@ -161,3 +162,6 @@ class Inventory(Wire, frozen=True, kw_only=True):
     routes: tuple[Route, ...] | None = None
     tpm_version: Literal["none", "1.2", "2.0"] | None = None
     truncation: InventoryTruncation | None = None
+    extras: Annotated[
+        Extras | None, about("Beyond the interface: neighbours, how interfaces are made, what is on disks.")
+    ] = None

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from muster.agent.inventory.contents import make_content, parse_devices, parse_groups
-from muster.agent.inventory.extras import Content, DiskExtras, FileSystem, describe_content
 from muster.agent.inventory.found import CannotTell
 from muster.agent.inventory.probes import is_boot_sector, parse_smart, tell_health
+from muster.model.wire.extras import Content, DiskExtras, FileSystem, describe_content
 from tests.unit.agent.inventory.machines.kvm import KVM
 from tests.unit.agent.inventory.machines.san import SAN
 from tests.unit.agent.inventory.machines.server import SERVER

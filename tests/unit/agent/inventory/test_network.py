@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from muster.agent.inventory.extras import Link, Neighbour
 from muster.agent.inventory.found import CannotTell
 from muster.agent.inventory.interfaces import collect_interfaces, repair_prefix
 from muster.agent.inventory.ip import RouteRecord
 from muster.agent.inventory.lldp import collect_lldp, parse_neighbours
 from muster.agent.inventory.routes import collect_routes
+from muster.model.wire.extras import Link, Neighbour
 from muster.model.wire.inventory import Interface, Route
 from muster.run import Said
 from tests.unit.agent.inventory.machines.kvm import KVM

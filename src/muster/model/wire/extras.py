@@ -79,6 +79,8 @@ class DiskExtras(Wire, frozen=True, kw_only=True):
     """What the disk says of itself."""
     content: Content | None = None
     """Not set when nobody could look."""
+    holds: str = ""
+    """What would be lost with it, in words."""
 
 
 class Extras(Wire, frozen=True, kw_only=True):
@@ -92,10 +94,11 @@ class Extras(Wire, frozen=True, kw_only=True):
 def describe_content(disk: DiskExtras) -> str:
     """A disk and what would be lost with it: disk serial X, 480 GB, contains LVM vg0."""
     name = f"disk serial {disk.serial}" if disk.serial else f"disk {disk.path}"
-    return f"{name}, {_render_size(disk.size_bytes)}, {_describe(disk.content)}"
+    return f"{name}, {_render_size(disk.size_bytes)}, {words_of(disk.content)}"
 
 
-def _describe(content: Content | None) -> str:
+def words_of(content: Content | None) -> str:
+    """What is on a disk: contains LVM vg0."""
     if content is None:
         return "content unknown"
     parts = [f"LVM {name}" for name in content.volume_groups]
