@@ -6,7 +6,6 @@ import { checkManifest, createManifest, updateManifest } from "../api/calls";
 import type { Manifest } from "../api/types";
 import { ChoiceField, TextField } from "../forms/fields";
 import { sentence, t } from "../i18n";
-import { size } from "../i18n/time";
 import { Failure } from "../shell/Failure";
 import { bytesOf, encode, LIMIT } from "./encode";
 
@@ -82,7 +81,7 @@ export function ManifestForm({ clusterId, edited, taken, onDone }: Props) {
       {(faults.length > 0 || bytes > LIMIT) && (
         <Alert component="h3" isInline variant="danger" title={t("manifests.failed")}>
           <List>
-            {(bytes > LIMIT ? [t("manifests.large", { name, size: size(bytes) })] : faults).map((each) => (
+            {(bytes > LIMIT ? [t("manifests.large", { name, count: bytes, most: LIMIT })] : faults).map((each) => (
               <ListItem key={each}>{each}</ListItem>
             ))}
           </List>
@@ -108,7 +107,7 @@ function checkFileName(name: string, taken: string[]): string {
 
 async function checkContent(name: string, content: string): Promise<string[]> {
   if (!content.trim()) return [t("manifests.empty")];
-  if (bytesOf(content) > LIMIT) return [t("manifests.large", { name, size: size(bytesOf(content)) })];
+  if (bytesOf(content) > LIMIT) return [t("manifests.large", { name, count: bytesOf(content), most: LIMIT })];
   const { findProblems } = await import("./problems");
   const own = findProblems(content);
   const found = own.length ? own : ((await checkManifest(name, content)).problems ?? []).filter((each) => each.severity === "error");

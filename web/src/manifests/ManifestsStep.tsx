@@ -8,7 +8,6 @@ import { Table, Tbody, Td, Th, Thead, Tr } from "@patternfly/react-table";
 import { createManifest, deleteManifest, getManifest, listManifests } from "../api/calls";
 import type { Cluster, Manifest } from "../api/types";
 import { t } from "../i18n";
-import { size } from "../i18n/time";
 import { Failure } from "../shell/Failure";
 import { encode, LIMIT } from "./encode";
 import { ManifestForm, type Edited } from "./ManifestForm";
@@ -30,7 +29,7 @@ export function ManifestsStep({ cluster }: { cluster: Cluster }) {
     setFailed(undefined);
     try {
       for (const file of files) {
-        if (file.size > LIMIT) throw new Error(t("manifests.large", { name: file.name, size: size(file.size) }));
+        if (file.size > LIMIT) throw new Error(t("manifests.large", { name: file.name, count: file.size, most: LIMIT }));
         await createManifest(cluster.id, { folder: "manifests", file_name: file.name, content: encode(await file.text()) });
       }
     } catch (error) {

@@ -11,10 +11,12 @@ import {
   DescriptionListTerm,
 } from "@patternfly/react-core";
 import PrintIcon from "@patternfly/react-icons/dist/esm/icons/print-icon";
+import { listManifests } from "../api/calls";
 import type { Cluster, StepId, WizardStep } from "../api/types";
 import { sortHosts } from "../hosts/facts";
 import { t } from "../i18n";
 import { isSingle } from "../networking/values";
+import { useAsked } from "../progress/useAsked";
 import { pathOf } from "../routing";
 import { Go } from "../shell/Go";
 import { HostSummary } from "./HostSummary";
@@ -39,6 +41,9 @@ export function ReviewStep({ cluster, steps }: { cluster: Cluster; steps: Wizard
       <Part title={t("review.addons")} step="operators" cluster={cluster}>
         {addOnNames(cluster) || t("app.none")}
       </Part>
+      <Part title={t("review.manifests")} step="custom-manifests" cluster={cluster}>
+        <Manifests cluster={cluster} />
+      </Part>
       <Part title={t("review.hosts")} step="host-discovery" cluster={cluster}>
         <HostSummary hosts={sortHosts(cluster.hosts)} />
       </Part>
@@ -59,6 +64,12 @@ function Part({ title, step, cluster, children }: { title: string; step: StepId;
       {children}
     </section>
   );
+}
+
+function Manifests({ cluster }: { cluster: Cluster }) {
+  const all = useAsked(() => listManifests(cluster.id), [cluster.id]).found ?? [];
+  const own = all.filter((each) => each.manifest_source !== "system");
+  return <>{own.map((each) => `${each.folder}/${each.file_name}`).join(", ") || t("app.none")}</>;
 }
 
 type Fact = [name: string, text: string];

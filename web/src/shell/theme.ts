@@ -8,6 +8,8 @@ export const THEMES: Theme[] = ["system", "light", "dark"];
 const KEY = "muster.theme";
 const CLASS = "pf-v6-theme-dark";
 const system = () => window.matchMedia?.("(prefers-color-scheme: dark)");
+/** Paper is light: what is white on the screen could not be read on it. */
+const paper = () => window.matchMedia?.("print");
 
 export const theme = makeStore<Theme>(load());
 
@@ -26,7 +28,7 @@ export function isDark(): boolean {
 }
 
 function apply(): void {
-  document.documentElement.classList.toggle(CLASS, isDark());
+  document.documentElement.classList.toggle(CLASS, isDark() && !paper()?.matches);
 }
 
 export function chooseTheme(wanted: Theme): void {
@@ -41,5 +43,6 @@ export function chooseTheme(wanted: Theme): void {
 export function startTheme(): void {
   theme.follow(apply);
   system()?.addEventListener("change", apply);
+  paper()?.addEventListener("change", apply);
   apply();
 }
