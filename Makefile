@@ -85,6 +85,7 @@ bench: setup-dev ## Measure against named baselines
 	$(PYTHON) benchmarks/service.py --hosts 10,100,200,1000
 	$(PYTHON) benchmarks/service_scenes.py
 	$(PYTHON) benchmarks/service_session.py
+	$(PYTHON) benchmarks/page.py
 
 .PHONY: setup-dev
 setup-dev:
