@@ -36,6 +36,18 @@ PATIENCE_MS = 600_000
 GOAL_LOAD_S = 1.5
 GOAL_CHANGE_MS = 50.0
 _PARTS = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
+_WATCH = """name => {
+  const shown = () => document.querySelector(`[data-testid=host][data-host=${name}]`);
+  window.shown = new Promise((done) => {
+    const observer = new MutationObserver(() => {
+      if (!shown()) return;
+      observer.disconnect();
+      requestAnimationFrame(() => requestAnimationFrame(done));
+    });
+    observer.observe(document.body, { subtree: true, attributes: true, attributeFilter: ["data-host"] });
+  });
+}"""
+"""Waits for a row by news of the browser's own, until it was drawn: to look again and again would count."""
 
 
 def tell(what: str, found: str, baseline: str = "", goal: str = "") -> None:
@@ -108,8 +120,8 @@ def first_load(browser: Browser, stage: Stage, rounds: int) -> None:
             tell(f"  of it {part.removesuffix('Duration').lower()}", f"{found[part]:.3f} s")
 
 
-def changes(browser: Browser, stage: Stage, hosts: int) -> float:
-    """Seconds that one change of one host costs the page that shows all of them."""
+def changes(browser: Browser, stage: Stage, hosts: int) -> dict[str, float]:
+    """Milliseconds that one change of one host costs the page that shows all of them: all, and by what."""
     watched = Watched(browser)
     page = watched.page
     page.context.add_cookies([stage.cookie(3600)])
@@ -118,19 +130,18 @@ def changes(browser: Browser, stage: Stage, hosts: int) -> float:
     expect(page.get_by_test_id("link-state")).to_have_text("Live", timeout=PATIENCE_MS)
     host = stage.cluster()["hosts"][hosts // 2]
     path = f"/infra-envs/{host['infra_env_id']}/hosts/{host['id']}"
-    used = 0.0
+    before: dict[str, float] = {}
     for number in range(CHANGES + 1):
-        before = watched.used()["TaskDuration"]
+        page.evaluate(_WATCH, f"renamed-{number}")
         stage.ask("PATCH", path, {"host_name": f"renamed-{number}"})
-        row = page.locator(f"[data-testid=host][data-host=renamed-{number}]")
-        row.wait_for(state="attached", timeout=PATIENCE_MS)
-        if number:  # The first one warms up what the compiler of the browser does.
-            used += watched.used()["TaskDuration"] - before
+        page.evaluate("() => window.shown")
+        before = before or watched.used()  # The first one warms up what the compiler of the browser does.
+    after = watched.used()
     watched.close()
-    return used / CHANGES
+    return {name: (after[name] - before[name]) / CHANGES * 1000 for name in ("TaskDuration", *_PARTS)}
 
 
-def with_hosts(browser: Browser, count: int, rounds: int = 0) -> float:
+def with_hosts(browser: Browser, count: int, rounds: int = 0) -> dict[str, float]:
     """A service with so many hosts; what a change costs, and the first load if that is wanted."""
     with tempfile.TemporaryDirectory() as folder, open_stage(Path(folder), count) as stage:
         made = {"name": "alpha", "openshift_version": stage.version, "pull_secret": '{"auths":{}}'}
@@ -158,16 +169,16 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
         print(f"first load, CPU of the main thread; Chromium {re.split(' ', browser.version)[0]}")
-        few = with_hosts(browser, FEW, given.rounds) * 1000
+        few = with_hosts(browser, FEW, given.rounds)
         print("a change of one host, CPU of the main thread")
-        tell(f"{FEW} hosts", f"{few:.1f} ms")
-        many = with_hosts(browser, given.hosts) * 1000
-        tell(
-            f"{given.hosts} hosts",
-            f"{many:.1f} ms",
-            f"{many / few:.1f} x {FEW} hosts",
-            f"{GOAL_CHANGE_MS:g} ms",
-        )
+        tell(f"{FEW} hosts", f"{few['TaskDuration']:.1f} ms")
+        many = with_hosts(browser, given.hosts)
+        for name, whole in many.items():
+            ratio, goal = f"{whole / few[name]:.1f} x {FEW} hosts", f"{GOAL_CHANGE_MS:g} ms"
+            if name == "TaskDuration":
+                tell(f"{given.hosts} hosts", f"{whole:.1f} ms", ratio, goal)
+            else:
+                tell(f"  of it {name.removesuffix('Duration').lower()}", f"{whole:.1f} ms", ratio)
         browser.close()
 
 
