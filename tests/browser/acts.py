@@ -35,7 +35,7 @@ def log_in(page: Page, console: Console) -> None:
     expect(page.get_by_test_id("link-state")).to_be_visible()
 
 
-def make_cluster(page: Page, _console: Console, control_planes: int) -> None:
+def make_cluster(page: Page, control_planes: int) -> None:
     """The details, and on to the next step."""
     page.get_by_label("Cluster name").fill("alpha")
     page.get_by_label("Base domain").fill("example.com")

@@ -103,7 +103,7 @@ def test_nonsense_in_every_field(page: Page, tmp_path: Path) -> None:
         expect(page.locator("#details-name")).to_be_focused()
         assert stage.ask("GET", "/clusters") == []
         page.reload()
-        acts.make_cluster(page, stage, 3)
+        acts.make_cluster(page, 3)
         stage.meet()
         Traveller(page, stage).go("networking")
         expect(page.locator("#network-machine1 option")).to_have_count(3)
@@ -120,7 +120,7 @@ def test_nonsense_in_every_field(page: Page, tmp_path: Path) -> None:
 def begin(page: Page, stage: Stage) -> Traveller:
     """Three hosts that have met, and somebody who looks at them."""
     acts.log_in(page, stage)
-    acts.make_cluster(page, stage, 3)
+    acts.make_cluster(page, 3)
     stage.meet()
     traveller = Traveller(page, stage)
     traveller.go("host-discovery")
@@ -180,7 +180,7 @@ def test_a_pull_secret_with_line_breaks_is_taken(page: Page, tmp_path: Path) -> 
         page.locator("#details-pull-secret").fill(wrapped)
         expect(page.locator("#details-pull-secret")).not_to_have_attribute("aria-invalid", "true")
         with page.expect_request(lambda each: each.method == "POST") as sent:
-            acts.make_cluster(page, stage, 1)
+            acts.make_cluster(page, 1)
         given: Any = sent.value.post_data_json
         assert json.loads(given["pull_secret"]) == json.loads(PULL_SECRET)
         assert stage.cluster()["pull_secret_set"] is True
@@ -203,7 +203,7 @@ def large(size: int) -> str:
 def test_manifests_that_are_large_or_none(page: Page, tmp_path: Path) -> None:
     with open_stage(tmp_path, 1) as stage:
         acts.log_in(page, stage)
-        acts.make_cluster(page, stage, 1)
+        acts.make_cluster(page, 1)
         Traveller(page, stage).go("custom-manifests")
 
         def upload(name: str, text: str) -> None:
@@ -309,7 +309,7 @@ def test_a_browser_whose_clock_is_wrong_by_years(page: Page, tmp_path: Path, yea
         acts.log_in(page, stage)
         assert page.evaluate("new Date().getFullYear()") == year
         stage.meet()
-        acts.make_cluster(page, stage, 1)
+        acts.make_cluster(page, 1)
         for step in acts.STEPS[2:]:
             if step == "review":
                 acts.take_all(page)

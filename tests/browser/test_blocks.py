@@ -106,7 +106,7 @@ def page(desk: Desk) -> Page:
 def begin(page: Page, stage: Stage, control_planes: int) -> Traveller:
     """A cluster whose hosts have met."""
     acts.log_in(page, stage)
-    acts.make_cluster(page, stage, control_planes)
+    acts.make_cluster(page, control_planes)
     stage.meet()
     return Traveller(page, stage)
 
@@ -352,7 +352,7 @@ def multipath(machine: Machine) -> tuple[Disk, ...]:
 def test_others_that_are_in_the_way(page: Page, tmp_path: Path) -> None:
     with open_stage(tmp_path, 4, is_hurried=True) as stage:
         acts.log_in(page, stage)
-        acts.make_cluster(page, stage, 3)
+        acts.make_cluster(page, 3)
         stage.meet(*stage.hosts[:3])
         traveller = Traveller(page, stage)
         traveller.patch(api_vips=[{"ip": "192.0.2.200"}], ingress_vips=[{"ip": "192.0.2.201"}])

@@ -80,7 +80,7 @@ def test_the_review_on_paper(desk: Desk, tmp_path: Path) -> None:
     page.emulate_media(color_scheme="dark")
     with open_stage(tmp_path, 3, is_hurried=True) as stage:
         acts.log_in(page, stage)
-        acts.make_cluster(page, stage, 3)
+        acts.make_cluster(page, 3)
         stage.meet()
         page.get_by_test_id("step-networking").click()
         acts.give_addresses(page)

@@ -24,7 +24,7 @@ def test_a_single_node_from_the_login_to_its_completion(desk: Desk, tmp_path: Pa
         acts.log_in(page, stage)
         desk.judge("02-start")
         stage.meet()
-        acts.make_cluster(page, stage, 1)
+        acts.make_cluster(page, 1)
         page.locator("#addon-metrics-server").click()
         expect(page.locator("#addon-metrics-server")).to_be_checked()
         desk.judge("03-operators")
@@ -53,7 +53,7 @@ def test_three_nodes_while_the_service_is_killed_at_every_step(desk: Desk, tmp_p
         acts.log_in(page, stage)
         stage.meet()
         killed()
-        acts.make_cluster(page, stage, 3)
+        acts.make_cluster(page, 3)
         for step in acts.STEPS[2:5]:
             killed()
             acts.go_on(page, step)
@@ -88,7 +88,7 @@ def test_the_page_stays_true_through_the_restart_of_the_rendezvous_host(desk: De
     with open_stage(tmp_path, 1, Pace(work=0.01, waits=0.02)) as stage:
         acts.log_in(page, stage)
         stage.meet()
-        acts.make_cluster(page, stage, 1)
+        acts.make_cluster(page, 1)
         password = ""
         for step in acts.STEPS[2:]:
             if step == "review":
@@ -122,13 +122,13 @@ def test_all_begins_again_from_the_page(desk: Desk, tmp_path: Path) -> None:
     with open_stage(tmp_path, 1) as stage:
         acts.log_in(page, stage)
         stage.meet()
-        acts.make_cluster(page, stage, 1)
+        acts.make_cluster(page, 1)
         acts.go_on(page, "host-discovery")
         expect(page.get_by_test_id("host")).to_have_count(1)
         page.get_by_test_id("start-over").click()
         desk.judge("start-over")
         page.get_by_test_id("start-over-yes").click()
         stage.until(lambda: stage.ask("GET", "/clusters") == [], "the cluster is gone")
-        acts.make_cluster(page, stage, 1)
+        acts.make_cluster(page, 1)
         acts.go_on(page, "host-discovery")
         expect(page.get_by_test_id("host")).to_have_count(1)

@@ -33,7 +33,7 @@ class Console:
 def make_cluster(page: Page, console: Console, folder: Path) -> None:
     """The whole way, from the login to the end, over the restart of the host that serves the page."""
     acts.log_in(page, console)
-    acts.make_cluster(page, console, 1)
+    acts.make_cluster(page, 1)
     for step in acts.STEPS[2:]:
         if step == "review":
             _keep_kubeconfig(acts.take_all(page), folder)
