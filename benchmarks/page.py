@@ -31,6 +31,7 @@ from tests.browser.stage import Stage, open_stage
 from muster.service.edge.page import BUILT
 
 FEW = 10
+WARM_UP = 5
 CHANGES = 20
 PATIENCE_MS = 600_000
 GOAL_LOAD_S = 1.5
@@ -131,11 +132,13 @@ def changes(browser: Browser, stage: Stage, hosts: int) -> dict[str, float]:
     host = stage.cluster()["hosts"][hosts // 2]
     path = f"/infra-envs/{host['infra_env_id']}/hosts/{host['id']}"
     before: dict[str, float] = {}
-    for number in range(CHANGES + 1):
+    for number in range(WARM_UP + CHANGES):
         page.evaluate(_WATCH, f"renamed-{number}")
         stage.ask("PATCH", path, {"host_name": f"renamed-{number}"})
         page.evaluate("() => window.shown")
-        before = before or watched.used()  # The first one warms up what the compiler of the browser does.
+        if number == WARM_UP - 1:  # What the table itself takes to be shown is over, and all is compiled.
+            page.evaluate("() => new Promise((done) => requestIdleCallback(done))")
+            before = watched.used()
     after = watched.used()
     watched.close()
     return {name: (after[name] - before[name]) / CHANGES * 1000 for name in ("TaskDuration", *_PARTS)}
@@ -173,12 +176,15 @@ def main() -> None:
         print("a change of one host, CPU of the main thread")
         tell(f"{FEW} hosts", f"{few['TaskDuration']:.1f} ms")
         many = with_hosts(browser, given.hosts)
-        for name, whole in many.items():
-            ratio, goal = f"{whole / few[name]:.1f} x {FEW} hosts", f"{GOAL_CHANGE_MS:g} ms"
-            if name == "TaskDuration":
-                tell(f"{given.hosts} hosts", f"{whole:.1f} ms", ratio, goal)
-            else:
-                tell(f"  of it {name.removesuffix('Duration').lower()}", f"{whole:.1f} ms", ratio)
+        whole, base = many["TaskDuration"], few["TaskDuration"]
+        tell(
+            f"{given.hosts} hosts",
+            f"{whole:.1f} ms",
+            f"{whole / base:.1f} x {FEW} hosts",
+            f"{GOAL_CHANGE_MS:g} ms",
+        )
+        for part in _PARTS:
+            tell(f"  of it {part.removesuffix('Duration').lower()}", f"{many[part]:.1f} ms")
         browser.close()
 
 
