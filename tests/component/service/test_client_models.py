@@ -88,9 +88,13 @@ NOT_OFFERED: Final = {
 FURTHER_FIELDS: Final = {
     "Error": "what to do about it stands beside the reason, too, for pages",
     "HostRegistrationResponse": "agents that are not generated read the host that it is, too",
+    "Inventory": "agents of ours tell more than others",
 }
 
-OUR_OWN: Final = {"HostLogLines": "agents of ours tell their journal"}
+OUR_OWN: Final = {
+    "Extras": "agents of ours tell more than others",
+    "HostLogLines": "agents of ours tell their journal",
+}
 
 
 def _model_names() -> list[str]:
