@@ -132,7 +132,7 @@ async def _write(work: _Work, ignition: bytes) -> None:
         await ports.reporter.stage(_WRITING, report.info, report.percent)
 
     async with telling(tell, ports.clock) as see:
-        await write_disk(plan, config, ports.writer, see)
+        await write_disk(plan, config, _at(ports, plan.disk.path), ports.writer, see)
     work.reach("written")
     remove_file(config)
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from muster.errors import ExternalError
 from muster.frozen import dataclass
+from muster.node.boot_code import pass_on
 from muster.node.following import Follow, follow
 from muster.node.pace import parse_progress
 from muster.node.plan import InstallPlan
@@ -17,6 +18,8 @@ _DEADLINE_S: Final = 3600.0
 _PREDECESSOR_S: Final = 60
 _LOCKED: Final = 75
 _LOCK: Final = "writing.lock"
+_NEARLY: Final = 80
+"""Percent; the image's own boot code comes last."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Writer:
     follow: Follow = follow
 
 
-async def write_disk(plan: InstallPlan, ignition: Path, writer: Writer, see: See) -> None:
+async def write_disk(plan: InstallPlan, ignition: Path, device: Path, writer: Writer, see: See) -> None:
     """Write the disk of the plan, which has been identified again; ``see`` is told each progress.
 
     A writer that outlived the one who started it is waited for: two at a time would spoil the disk. What it
@@ -38,14 +41,18 @@ async def write_disk(plan: InstallPlan, ignition: Path, writer: Writer, see: See
 
     def hear(line: str) -> None:
         seen = parse_progress(line)
-        if seen is not None:
-            see(seen)
+        if seen is None:
+            return
+        see(seen)
+        if (seen.percent or 0) < _NEARLY:
+            pass_on(device)
 
     patience = ("--timeout", str(_PREDECESSOR_S), "--conflict-exit-code", str(_LOCKED))
     alone = ("unshare", "--mount", "flock", *patience, writer.folder / _LOCK)
     try:
         await writer.follow((*alone, *installer_command(plan, ignition, writer.program)), hear, _DEADLINE_S)
     except ExternalError as error:
+        pass_on(device)
         raise _not_written(plan, writer, error) from error
 
 

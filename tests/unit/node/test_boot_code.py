@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a BIOS finds on a disk that was not written to its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from muster.node.boot_code import NEXT_DEVICE, pass_on
+
+
+def test_a_disk_without_boot_code_passes_on(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    table = b"\0" * 446 + b"the table of partitions".ljust(64, b"\0") + b"\x55\xaa"
+    disk.write_bytes(table + b"more")
+    for _ in range(2):
+        pass_on(disk)
+        assert disk.read_bytes() == NEXT_DEVICE + (table + b"more")[len(NEXT_DEVICE) :]
+
+
+def test_boot_code_stays_as_it_is(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    written = b"\xeb\x63\x90".ljust(512, b"\0")
+    disk.write_bytes(written)
+    pass_on(disk)
+    assert disk.read_bytes() == written
+
+
+def test_a_disk_that_is_gone_is_the_trouble_of_who_writes_it(tmp_path: Path) -> None:
+    pass_on(tmp_path / "nothing")
+    assert not (tmp_path / "nothing").exists()
