@@ -27,6 +27,8 @@ from tests.lab.rehearsal import Rehearsal, create, save_yaml
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 JUDGE = Path(__file__).with_name("judge.py")
+JUDGEMENT = "cluster"
+"""What the check is called that says whether all of a cluster is well."""
 OUTSIDE = Path(__file__).with_name("outside.py")
 MEMORY_MIB = 3072
 _DNS = 10
@@ -134,15 +136,16 @@ def _registry(leg: str) -> str:
 
 
 def judge(lab: Rehearsal, site: Site) -> None:
-    """Have the nodes judge their cluster from now on, as its administrator with the site's own kubeconfig."""
+    """Have the nodes judge their cluster, as its administrator with the site's kubeconfig; all is well."""
     plan = resolve_site(load_site(Directory(site.folder), Environment())[0])
     files = {
         **_administrator(site.folder / "auth/kubeconfig"),
         "/etc/muster/cluster.json": (json.dumps(_wanted(plan)).encode(), 0o644),
-        "/etc/muster/report.d/cluster": (JUDGE.read_bytes(), 0o755),
+        f"/etc/muster/report.d/{JUDGEMENT}": (JUDGE.read_bytes(), 0o755),
     }
     for host in plan.hosts:
         lab.put(host.hostname, site.key, files)
+    lab.wait(",".join(f"passed:{host.hostname}:{JUDGEMENT}" for host in plan.hosts))
 
 
 def _administrator(kubeconfig: Path) -> dict[str, tuple[bytes, int]]:

@@ -11,7 +11,7 @@ from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.lab.story import Story
 
-FORMS: Final = "healthy, healthy:HOST, serial:HOST:REGEX, reports:HOST:N, off, off:HOST"
+FORMS: Final = "healthy, healthy:HOST, passed:HOST:CHECK, serial:HOST:REGEX, reports:HOST:N, off, off:HOST"
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ def _parse(text: str, machines: Sequence[str]) -> Condition:
     match kind:
         case "healthy" | "off" if not more:
             return Condition(kind, machine)
+        case "passed" if machine and more:
+            return Condition(kind, machine, pattern=more)
         case "serial" if machine and more:
             return Condition(kind, machine, pattern=_checked(more))
         case "reports" if machine and more.isdecimal() and int(more) > 0:
@@ -92,6 +94,8 @@ class Waiting:
                 return all(machines[name].is_on and machines[name].is_healthy for name in names)
             case "off":
                 return all(not machines[name].is_on and machines[name].on_since for name in names)
+            case "passed":
+                return machines[condition.machine].has_passed(condition.pattern)
             case "reports":
                 return len(machines[condition.machine].boots) >= condition.count
             case _:

@@ -55,6 +55,11 @@ class MachineStory:
             report.get("state") == "running" and not report.get("failedUnits") and not self.failed_checks
         )
 
+    def has_passed(self, check: str) -> bool:
+        """Whether a check is there, and says that all is well."""
+        checks = (self.report or {}).get("checks") or {}
+        return bool(checks.get(check, {}).get("passed"))
+
     @property
     def failed_checks(self) -> tuple[str, ...]:
         """Programs in the guest's /etc/muster/report.d that say that something is not as it should be."""

@@ -86,6 +86,18 @@ def waiting(text: str, events: list[dict[str, Any]]) -> Waiting:
 
 
 @pytest.mark.parametrize(
+    ("passed", "unmet"), [(True, []), (False, ["passed:a:disk"]), (None, ["passed:a:disk"])]
+)
+def test_a_check_is_waited_for_until_it_is_there_and_passes(passed: bool | None, unmet: list[str]) -> None:
+    checks = {} if passed is None else {"disk": {"passed": passed, "said": ""}}
+    report = {"bootId": "1", "state": "running", "failedUnits": [], "checks": checks}
+    found = waiting(
+        "passed:a:disk", [event(1, "a", "power", state="on"), event(2, "a", "report", report=report)]
+    )
+    assert [str(each) for each in found.unmet] == unmet
+
+
+@pytest.mark.parametrize(
     ("text", "unmet"),
     [
         ("healthy:a", []),
@@ -101,7 +113,7 @@ def test_conditions(text: str, unmet: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "fine", "healthy:c", "serial:a", "serial:a:(", "reports:a:0", "off:a:1"]
+    "text", ["", "fine", "healthy:c", "serial:a", "serial:a:(", "reports:a:0", "off:a:1", "passed:a"]
 )
 def test_what_is_no_condition(text: str) -> None:
     with pytest.raises(UserError):
