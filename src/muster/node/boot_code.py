@@ -7,21 +7,50 @@ that believes it hangs, instead of trying the medium that would install the host
 
 from __future__ import annotations
 
+import asyncio
 import os
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 NEXT_DEVICE: Final = b"\xcd\x18\xf4\xeb\xfd"
 """Has a BIOS try its next device (int 18h), and rests if it does not."""
+_LOOK_S: Final = 0.2
 _ROOM: Final = 440
 """Bytes of code in a boot sector."""
 
 
-def pass_on(device: Path) -> None:
+def find_device(root: Path, path: str) -> Path | None:
+    """The disk, if a BIOS may come to start it: UEFI has no use for this, and its images have no such code."""
+    return None if (root / "sys/firmware/efi").is_dir() else root / path.lstrip("/")
+
+
+def pass_on(device: Path | None) -> None:
     """Have a BIOS go on to its next device, as long as there is no boot code on this one."""
-    with suppress(OSError), device.open("r+b", buffering=0) as disk:
-        if not any(disk.read(_ROOM)):
-            disk.seek(0)
-            disk.write(NEXT_DEVICE)
-            os.fsync(disk.fileno())
+    with suppress(OSError):
+        if device is not None and not _has_code(device):
+            with device.open("r+b", buffering=0) as disk:
+                disk.write(NEXT_DEVICE)
+                os.fsync(disk.fileno())
+
+
+def _has_code(device: Path) -> bool:
+    with device.open("rb", buffering=0) as disk:  # Who opens it to write wakes udev each time.
+        return any(disk.read(_ROOM))
+
+
+@asynccontextmanager
+async def passing_on(device: Path | None) -> AsyncIterator[asyncio.Task[None]]:
+    """Keep it so while somebody else writes the disk; cancel the task before the image's own code comes."""
+
+    async def keep() -> None:
+        while True:
+            await asyncio.to_thread(pass_on, device)
+            await asyncio.sleep(_LOOK_S)
+
+    task = asyncio.create_task(keep())
+    try:
+        yield task
+    finally:
+        task.cancel()

@@ -14,6 +14,7 @@ from muster.errors import ExternalError, MusterError, cannot
 from muster.files import remove_file, save_file
 from muster.frozen import dataclass
 from muster.model.wire.steps import InstallCmdRequest
+from muster.node.boot_code import find_device
 from muster.node.boot_order import set_boot_order
 from muster.node.carried import parse_carried
 from muster.node.check import check_written
@@ -131,8 +132,9 @@ async def _write(work: _Work, ignition: bytes) -> None:
     async def tell(report: Report) -> None:
         await ports.reporter.stage(_WRITING, report.info, report.percent)
 
+    device = find_device(ports.machine.root, plan.disk.path)
     async with telling(tell, ports.clock) as see:
-        await write_disk(plan, config, _at(ports, plan.disk.path), ports.writer, see)
+        await write_disk(plan, config, device, ports.writer, see)
     work.reach("written")
     remove_file(config)
 

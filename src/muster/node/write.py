@@ -8,11 +8,12 @@ from typing import Final
 
 from muster.errors import ExternalError
 from muster.frozen import dataclass
-from muster.node.boot_code import pass_on
+from muster.node.boot_code import pass_on, passing_on
 from muster.node.following import Follow, follow
 from muster.node.pace import parse_progress
 from muster.node.plan import InstallPlan
 from muster.node.telling import See
+from muster.run import Argument
 
 _DEADLINE_S: Final = 3600.0
 _PREDECESSOR_S: Final = 60
@@ -32,25 +33,29 @@ class Writer:
     follow: Follow = follow
 
 
-async def write_disk(plan: InstallPlan, ignition: Path, device: Path, writer: Writer, see: See) -> None:
+async def write_disk(
+    plan: InstallPlan, ignition: Path, device: Path | None, writer: Writer, see: See
+) -> None:
     """Write the disk of the plan, which has been identified again; ``see`` is told each progress.
 
     A writer that outlived the one who started it is waited for: two at a time would spoil the disk. What it
-    mounts is in a namespace of its own, and so is gone when it ends, however it ends.
+    mounts is in a namespace of its own, and so is gone when it ends, however it ends. ``device`` is the disk,
+    where a BIOS may come to start it before it is whole.
     """
 
     def hear(line: str) -> None:
         seen = parse_progress(line)
-        if seen is None:
-            return
-        see(seen)
-        if (seen.percent or 0) < _NEARLY:
-            pass_on(device)
+        if seen is not None:
+            see(seen)
+            if seen.percent is None or seen.percent >= _NEARLY:
+                passing.cancel()
 
     patience = ("--timeout", str(_PREDECESSOR_S), "--conflict-exit-code", str(_LOCKED))
     alone = ("unshare", "--mount", "flock", *patience, writer.folder / _LOCK)
+    command: tuple[Argument, ...] = (*alone, *installer_command(plan, ignition, writer.program))
     try:
-        await writer.follow((*alone, *installer_command(plan, ignition, writer.program)), hear, _DEADLINE_S)
+        async with passing_on(device) as passing:
+            await writer.follow(command, hear, _DEADLINE_S)
     except ExternalError as error:
         pass_on(device)
         raise _not_written(plan, writer, error) from error

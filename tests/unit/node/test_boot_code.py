@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from muster.node.boot_code import NEXT_DEVICE, pass_on
+from muster.node.boot_code import NEXT_DEVICE, find_device, pass_on
 
 
 def test_a_disk_without_boot_code_passes_on(tmp_path: Path) -> None:
@@ -28,3 +28,10 @@ def test_boot_code_stays_as_it_is(tmp_path: Path) -> None:
 def test_a_disk_that_is_gone_is_the_trouble_of_who_writes_it(tmp_path: Path) -> None:
     pass_on(tmp_path / "nothing")
     assert not (tmp_path / "nothing").exists()
+
+
+def test_uefi_needs_nothing_of_it(tmp_path: Path) -> None:
+    assert find_device(tmp_path, "/dev/sda") == tmp_path / "dev/sda"
+    (tmp_path / "sys/firmware/efi").mkdir(parents=True)
+    assert find_device(tmp_path, "/dev/sda") is None
+    pass_on(None)
