@@ -22,7 +22,7 @@ _ROOM: Final = 440
 
 
 def find_device(root: Path, path: str) -> Path | None:
-    """The disk, if a BIOS may come to start it: UEFI has no use for this, and its images have no such code."""
+    """The disk, if a BIOS may come to start it. UEFI needs none of this, and its images have no such code."""
     return None if (root / "sys/firmware/efi").is_dir() else root / path.lstrip("/")
 
 
