@@ -17,6 +17,9 @@ from typing import Final
 NEXT_DEVICE: Final = b"\xcd\x18\xf4\xeb\xfd"
 """Has a BIOS try its next device (int 18h), and rests if it does not."""
 _LOOK_S: Final = 0.2
+_SECTOR: Final = 512
+_CLAIM: Final = b"\x55\xaa"
+"""At the end of the first sector: a BIOS takes the disk for one that can be started from."""
 _ROOM: Final = 440
 """Bytes of code in a boot sector."""
 
@@ -27,17 +30,19 @@ def find_device(root: Path, path: str) -> Path | None:
 
 
 def pass_on(device: Path | None) -> None:
-    """Have a BIOS go on to its next device, as long as there is no boot code on this one."""
+    """Have a BIOS go on to its next device, where this one claims boot code that is not there."""
     with suppress(OSError):
-        if device is not None and not _has_code(device):
+        if device is not None and _is_hollow(device):
             with device.open("r+b", buffering=0) as disk:
                 disk.write(NEXT_DEVICE)
                 os.fsync(disk.fileno())
 
 
-def _has_code(device: Path) -> bool:
+def _is_hollow(device: Path) -> bool:
+    """Nothing else is touched: a disk that claims nothing may be one that is refused, with somebody's data."""
     with device.open("rb", buffering=0) as disk:  # Who opens it to write wakes udev each time.
-        return any(disk.read(_ROOM))
+        sector = disk.read(_SECTOR)
+    return sector.endswith(_CLAIM) and not any(sector[:_ROOM])
 
 
 @asynccontextmanager

@@ -19,7 +19,16 @@ def test_a_disk_without_boot_code_passes_on(tmp_path: Path) -> None:
 
 def test_boot_code_stays_as_it_is(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
-    written = b"\xeb\x63\x90".ljust(512, b"\0")
+    written = b"\xeb\x63\x90".ljust(510, b"\0") + b"\x55\xaa"
+    disk.write_bytes(written)
+    pass_on(disk)
+    assert disk.read_bytes() == written
+
+
+def test_a_disk_that_no_bios_would_start_is_not_touched(tmp_path: Path) -> None:
+    """It may hold a file system, which begins later; nobody has begun to erase it."""
+    disk = tmp_path / "disk"
+    written = bytes(1024) + b"a file system"
     disk.write_bytes(written)
     pass_on(disk)
     assert disk.read_bytes() == written
