@@ -39,7 +39,7 @@ def pass_on(device: Path | None) -> None:
 
 
 def _is_hollow(device: Path) -> bool:
-    """Nothing else is touched: a disk that claims nothing may be one that is refused, with somebody's data."""
+    """Nothing else is touched: a disk that claims nothing may be refused yet, with somebody's data on it."""
     with device.open("rb", buffering=0) as disk:  # Who opens it to write wakes udev each time.
         sector = disk.read(_SECTOR)
     return sector.endswith(_CLAIM) and not any(sector[:_ROOM])
