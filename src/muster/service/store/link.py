@@ -9,7 +9,7 @@ import select
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final, TypeAlias
 
 import psycopg
@@ -143,12 +143,11 @@ class Link:
         return explain(self._address, error)
 
     def _tidy(self, connection: Connection) -> None:
-        """Nobody finds a transaction that another one left open."""
-        idle = psycopg.pq.TransactionStatus.IDLE
-        if not connection.closed and connection.info.transaction_status != idle:
+        """Nobody finds a transaction that another one left open, nor a question without its answer."""
+        if not _is_idle(connection):
             with contextlib.suppress(psycopg.Error):
                 connection.rollback()
-        if connection.closed:
+        if not _is_idle(connection):
             self._drop()
 
     def _drop(self) -> None:
@@ -166,8 +165,11 @@ class Link:
 def connect(address: Address) -> Connection:
     """A new connection that commits each statement of its own."""
     try:
-        connection = psycopg.connect(**address.parameters, autocommit=True)
-        connection.execute(_SETTINGS)
+        with ExitStack() as unless_it_is_set:
+            connection = psycopg.connect(**address.parameters, autocommit=True)
+            unless_it_is_set.callback(connection.close)
+            connection.execute(_SETTINGS)
+            unless_it_is_set.pop_all()
     except psycopg.Error as error:
         raise explain(address, error, UnavailableError) from error
     return connection
@@ -179,6 +181,10 @@ def explain(address: Address, error: psycopg.Error, kind: type[StoreError] = Sto
         kind = UnavailableError
     hint = next((hint for of, hint in _HINTS if isinstance(error, of)), "look into the log of PostgreSQL")
     return kind(f"{address}: {address.explain(error)}", hint=hint)
+
+
+def _is_idle(connection: Connection) -> bool:
+    return connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
 
 
 def _has_ended(connection: Connection) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import select
 import socket
 import threading
+from contextlib import ExitStack, closing
 from typing import Final
 
 import psycopg
@@ -38,16 +39,20 @@ class Listener:
         self._thread.join()
         self._woken.close()
 
-    def _begin(self) -> Connection:
-        connection = connect(self._address)
-        connection.add_notify_handler(self._note)
-        connection.execute(f"LISTEN {_CHANNEL}; LISTEN {HOSTS}")
+    def _begin(self, *, all_anew: bool = False) -> Connection:
+        with ExitStack() as unless_it_listens:
+            connection = unless_it_listens.enter_context(closing(connect(self._address)))
+            connection.add_notify_handler(self._note)
+            connection.execute(f"LISTEN {_CHANNEL}; LISTEN {HOSTS}")
+            for realm, version in connection.execute("SELECT id, version FROM realms") if all_anew else ():
+                self._hear(realm, version)
+            unless_it_listens.pop_all()
         return connection
 
     def _run(self, connection: Connection) -> None:
         found: Connection | None = connection
         while found is not None:
-            with found:
+            with closing(found):  # Not "with found": that commits, and raises where the server went away.
                 self._follow(found)
             found = self._again()
 
@@ -71,9 +76,7 @@ class Listener:
         pause_s = 0.1
         while not self._is_over(wait_s=pause_s):
             try:
-                connection = self._begin()
-                for realm, version in connection.execute("SELECT id, version FROM realms"):
-                    self._hear(realm, version)
+                connection = self._begin(all_anew=True)
             except (psycopg.Error, StoreError):
                 pause_s = min(pause_s * 2, _LONGEST_S)
                 continue

@@ -19,6 +19,8 @@ from muster.errors import UserError
 from muster.service.committer import Committer
 from muster.service.realm import Draft, Realm, fold
 from muster.service.state import Host
+from muster.service.store import link, listener
+from muster.service.store.link import Address, Connection, Link, parse_address
 from muster.service.store.port import ConflictError, Ears, StoreError, UnavailableError
 from muster.service.store.postgres import PostgresStore
 from muster.service.store.schema import load_steps
@@ -298,6 +300,45 @@ def test_who_lost_the_connection_is_told_of_everything(fragile: Postgres, databa
             seen.update(heard.next())
         first.commit([rename(realm, "c")])
         assert heard.next() == {"c1": 3}
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[Connection]:
+    """Those that a listener makes, the newest last."""
+    made: list[Connection] = []
+
+    def connect(address: Address) -> Connection:
+        made.append(link.connect(address))
+        return made[-1]
+
+    monkeypatch.setattr(listener, "connect", connect)
+    return made
+
+
+def test_a_listener_goes_on_after_it_was_cut_off_in_the_middle_of_a_question(
+    fragile: Postgres, database: str, connections: list[Connection]
+) -> None:
+    with (
+        closing(PostgresStore(fragile.url(database))) as first,
+        closing(PostgresStore(fragile.url(database))) as second,
+    ):
+        heard, realm = Heard(), Realm("c1")
+        first.commit([begin(realm)])
+        second.listen(Ears(heard.put))
+        connections[0].pgconn.send_query(b"SELECT 1")  # Nobody takes the answer.
+        assert heard.next() == {"c1": 1}
+        first.commit([rename(realm, "b")])
+        assert heard.next() == {"c1": 2}
+        assert [each.closed for each in connections] == [True, False]
+
+
+def test_a_connection_with_a_question_in_it_is_not_used_again(fragile: Postgres, database: str) -> None:
+    with closing(Link(parse_address(fragile.url(database)))) as mine:
+        with mine.use() as broken:
+            broken.pgconn.send_query(b"SELECT 1")
+        assert broken.closed
+        with mine.use() as connection:
+            assert connection.execute("SELECT 2").fetchone() == (2,)
 
 
 def test_a_listener_ends_while_the_server_is_away(fragile: Postgres, database: str) -> None:
