@@ -95,7 +95,7 @@ class Assembly:
         for piece in overlay.pieces(0, overlay.size):
             if piece.patch is not None:
                 skip = piece.offset - piece.patch.offset
-                yield Stretch(0, piece.length, data=piece.patch.data[skip : skip + piece.length])
+                yield Stretch(0, piece.length, data=bytes(piece.patch.data[skip : skip + piece.length]))
             elif piece.from_base:
                 yield from self.cut(piece.offset, piece.length)
             else:

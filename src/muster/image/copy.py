@@ -18,7 +18,7 @@ from typing import TypeAlias
 from muster.errors import ExternalError, MediaError, cannot
 from muster.files import follow_link, part_of, sync_folder
 from muster.frozen import dataclass
-from muster.image.overlay import Overlay, Piece, Pread
+from muster.image.overlay import Data, Overlay, Piece, Pread
 
 Progress: TypeAlias = Callable[[int], None]
 """Is told how many bytes of the result are written."""
@@ -187,7 +187,7 @@ def write_patches(file: int, overlay: Overlay, saving: Saving) -> None:
     _tell(saving, overlay.size)
 
 
-def _write(file: int, data: bytes, offset: int) -> None:
+def _write(file: int, data: Data, offset: int) -> None:
     rest = memoryview(data)
     while rest:
         done = os.pwrite(file, rest, offset)

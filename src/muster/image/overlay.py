@@ -16,6 +16,8 @@ from muster.frozen import dataclass
 
 Pread: TypeAlias = Callable[[int, int], bytes]
 """Reads (offset, length) of an image; short only at its end."""
+Data: TypeAlias = bytes | memoryview
+"""What stands in an image; large files are mapped, and not in memory."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Patch:
     """Bytes that stand at an offset instead of those of the base; the name says what they are."""
 
     offset: int
-    data: bytes
+    data: Data
     name: str
 
     @property
@@ -93,7 +95,7 @@ class Overlay:
         for piece in self.pieces(offset, length):
             if piece.patch is not None:
                 start = piece.offset - piece.patch.offset
-                parts.append(piece.patch.data[start : start + piece.length])
+                parts.append(bytes(piece.patch.data[start : start + piece.length]))
             elif piece.from_base:
                 parts.append(pread(piece.offset, piece.length))
             else:

@@ -134,7 +134,7 @@ def test_kernel_arguments_on_s390x_keep_their_padding() -> None:
     base = image(media.S390X)
     overlay = customize(volume(base), Customization(kargs_append=("a=b",)))
     (patch,) = overlay.patches
-    assert patch.data.rstrip(b"\0").endswith(b" a=b")
+    assert bytes(patch.data).rstrip(b"\0").endswith(b" a=b")
     assert len(patch.data) == 896
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from muster.errors import MediaError
 from muster.image.iso.hybrid import Growth, grow_tables, partition_starts
 from muster.image.iso.records import DAMAGED, SECTOR
+from muster.image.iso.rendering import both
 from muster.image.iso.volume import DESCRIPTORS_AT, Extent, Tree, Volume
 from muster.image.overlay import Overlay, Patch
 
@@ -34,9 +35,9 @@ def relocate(volume: Volume, file: Extent, data: bytes, further: tuple[Patch, ..
     records = tuple(_repoint(volume, file, offset, len(data)))
     # The size of the undo record hangs on what it holds, not on the values: a first try tells it.
     draft = grow_tables(volume, undo_at + SECTOR)
-    room = len(_render_undo(volume, (*further, *records, *_resize(volume, draft), *draft.patches)))
+    room = len(_render_undo(volume, (*further, *records, *resize(volume, draft), *draft.patches)))
     growth = grow_tables(volume, undo_at + room)
-    patches = (*further, *records, *_resize(volume, growth), *growth.patches)
+    patches = (*further, *records, *resize(volume, growth), *growth.patches)
     added = (
         Patch(offset, data, file.path),
         Patch(undo_at, _render_undo(volume, patches), "the undo record"),
@@ -85,16 +86,21 @@ def _render_undo(volume: Volume, patches: tuple[Patch, ...]) -> bytes:
 def _check_movable(volume: Volume, file: Extent) -> None:
     if file.sections != 1:
         raise MediaError(f"{file.path} in {volume.name} is too large to be moved", hint=DAMAGED)
-    room = min(_DESCRIPTOR_SECTORS * SECTOR, volume.file_size - DESCRIPTORS_AT)
-    head = volume.read(DESCRIPTORS_AT, room)
-    if any(head[at + 1 : at + 6] in _UDF for at in range(0, len(head), SECTOR)):
+    if has_udf(volume):
         raise MediaError(
             f"{volume.name} has a UDF file system, too, in which {file.path} cannot be moved",
             hint="use an image without UDF, or less data",
         )
 
 
-def _trees(volume: Volume) -> Iterator[Tree]:
+def has_udf(volume: Volume) -> bool:
+    """Whether it has a further file system, which Muster does not change."""
+    room = min(_DESCRIPTOR_SECTORS * SECTOR, volume.file_size - DESCRIPTORS_AT)
+    head = volume.read(DESCRIPTORS_AT, room)
+    return any(head[at + 1 : at + 6] in _UDF for at in range(0, len(head), SECTOR))
+
+
+def all_trees(volume: Volume) -> Iterator[Tree]:
     """All trees: a partition may have one of its own, so that it can be mounted."""
     yield from volume.trees
     for start in sorted(partition_starts(volume)):
@@ -105,23 +111,17 @@ def _trees(volume: Volume) -> Iterator[Tree]:
 def _repoint(volume: Volume, file: Extent, offset: int, length: int) -> Iterator[Patch]:
     name = f"the directory record of {file.path}"
     seen: set[int] = set()
-    for tree in _trees(volume):
+    for tree in all_trees(volume):
         for other in volume.walk(tree):
             same = (other.offset, other.length) == (file.offset, file.length)
             if same and other.record not in seen:
                 seen.add(other.record)
-                yield Patch(other.record + 2, _both((offset - tree.origin) // SECTOR), name)
-                yield Patch(other.record + 10, _both(length), name)
+                yield Patch(other.record + 2, both((offset - tree.origin) // SECTOR), name)
+                yield Patch(other.record + 10, both(length), name)
 
 
-def _resize(volume: Volume, growth: Growth) -> Iterator[Patch]:
-    for tree in _trees(volume):
+def resize(volume: Volume, growth: Growth) -> Iterator[Patch]:
+    """Tell all trees how large the volume is."""
+    for tree in all_trees(volume):
         blocks = (growth.volume_bytes - tree.origin) // SECTOR
-        yield Patch(tree.descriptor + 80, _both(blocks), "the volume size")
-
-
-def _both(value: int) -> bytes:
-    """A number in both byte orders, as ISO 9660 keeps them."""
-    if not 0 <= value < 1 << 32:
-        raise MediaError(f"an image cannot hold {value} blocks or bytes in one place", hint="use less data")
-    return struct.pack("<I", value) + struct.pack(">I", value)
+        yield Patch(tree.descriptor + 80, both(blocks), "the volume size")

@@ -156,6 +156,13 @@ class Volume:
 
     def find(self, path: str) -> Extent | None:
         """A file by its path, whether written as in Rock Ridge or as the 8.3 names of ISO 9660."""
+        return self._find(path, want_directory=False)
+
+    def find_folder(self, path: str) -> Extent | None:
+        """A folder by its path."""
+        return self._find(path, want_directory=True)
+
+    def _find(self, path: str, *, want_directory: bool) -> Extent | None:
         record = self.primary.root
         *folders, name = [part for part in path.split("/") if part]
         for folder in folders:
@@ -163,7 +170,7 @@ class Volume:
             if found is None:
                 return None
             record = found[0]
-        last = self._find_in(record, name, want_directory=False)
+        last = self._find_in(record, name, want_directory=want_directory)
         return self._extent(self.primary, path, last) if last else None
 
     def walk(self, tree: Tree | None = None) -> Iterator[Extent]:

@@ -13,8 +13,22 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from muster.errors import MediaError
-from muster.frozen import dataclass
-from muster.image.iso.records import IS_DIRECTORY, SECTOR
+from muster.image.iso.records import SECTOR
+from muster.image.iso.rendering import (
+    Node,
+    PathEntry,
+    both,
+    both_short,
+    long_name,
+    made_at,
+    owned_by_root,
+    pad,
+    render_folder,
+    render_path_table,
+    render_record,
+    sectors,
+    with_short_names,
+)
 
 _FIRST_SECTOR = 16
 _MAX_DEPTH = 8
@@ -29,21 +43,6 @@ _EXTENSION = (
 )
 
 
-@dataclass(frozen=True)
-class _Node:
-    """A file or folder: its path, its 8.3 name, and where its bytes stand."""
-
-    path: str
-    short: bytes
-    mode: int
-    lba: int = 0
-    length: int = 0
-
-    @property
-    def is_folder(self) -> bool:
-        return stat.S_ISDIR(self.mode)
-
-
 class _Plan:
     """The tree of an image, and where everything in it goes."""
 
@@ -52,26 +51,26 @@ class _Plan:
         moment = when.astimezone(UTC)
         self.date = bytes([moment.year - 1900, *moment.timetuple()[1:6], 0])
         self.children = _sort_tree(files)
-        self.folders = [_Node("", b"\0", _FOLDER_MODE)]
+        self.folders = [Node("", b"\0", _FOLDER_MODE)]
         for folder in self.folders:
             self.folders += [node for node in self.children[folder.path] if node.is_folder]
-        self.path_table_bytes = sum(8 + len(node.short) + len(node.short) % 2 for node in self.folders)
+        self.path_table_bytes = sum(8 + len(node.ident) + len(node.ident) % 2 for node in self.folders)
         self.extension_lba = 0
         self.extents: dict[str, tuple[int, int]] = {}
         self.sectors = self._place()
 
     def _place(self) -> int:
         """Give everything its sectors: descriptors, path tables, folders, the extension, files."""
-        lba = _FIRST_SECTOR + 2 + 2 * _sectors(self.path_table_bytes)
+        lba = _FIRST_SECTOR + 2 + 2 * sectors(self.path_table_bytes)
         for folder in self.folders:
-            length = len(_render_folder(self, folder))
+            length = len(render_folder(_folder_records(self, folder)))
             self.extents[folder.path] = lba, length
             lba += length // SECTOR
         self.extension_lba = lba
         lba += 1
         for path in sorted(self.files):
             self.extents[path] = lba, len(self.files[path])
-            lba += _sectors(len(self.files[path]))
+            lba += sectors(len(self.files[path]))
         return lba
 
 
@@ -82,22 +81,22 @@ def render_iso(files: Mapping[str, bytes], *, label: str, when: datetime) -> byt
             f"{label!r} cannot be the label of an image", hint="use up to 32 letters, digits, and _ . -"
         )
     plan = _Plan(files, when)
-    tables = [_pad(_render_path_table(plan, order)) for order in "<>"]
-    folders = [_render_folder(plan, folder) for folder in plan.folders]
-    contents = [_pad(files[path]) for path in sorted(files)]
+    tables = [pad(render_path_table(_path_entries(plan), order)) for order in "<>"]
+    folders = [render_folder(_folder_records(plan, folder)) for folder in plan.folders]
+    contents = [pad(files[path]) for path in sorted(files)]
     parts = [
         bytes(_FIRST_SECTOR * SECTOR),
         _render_descriptor(plan, label, when.astimezone(UTC)),
-        _pad(b"\xffCD001\x01"),
+        pad(b"\xffCD001\x01"),
         *tables,
         *folders,
-        _pad(_render_extension()),
+        pad(_render_extension()),
         *contents,
     ]
     return b"".join(parts)
 
 
-def _sort_tree(files: Mapping[str, bytes]) -> dict[str, list[_Node]]:
+def _sort_tree(files: Mapping[str, bytes]) -> dict[str, list[Node]]:
     """The nodes of each folder, in the order of their 8.3 names."""
     names: dict[str, dict[str, int]] = {"": {}}
     for path in sorted(files):
@@ -110,7 +109,7 @@ def _sort_tree(files: Mapping[str, bytes]) -> dict[str, list[_Node]]:
             above = folder.rpartition("/")[0]
             names.setdefault(above, {})[folder] = _FOLDER_MODE
             folder = above
-    return {folder: _with_short_names(entries) for folder, entries in names.items()}
+    return {folder: with_short_names(entries) for folder, entries in names.items()}
 
 
 def _check_path(path: str) -> None:
@@ -124,73 +123,22 @@ def _check_path(path: str) -> None:
         raise MediaError(f"{path} is more than {_MAX_DEPTH} folders deep", hint="put it less deep")
 
 
-def _with_short_names(entries: Mapping[str, int]) -> list[_Node]:
-    taken: set[bytes] = set()
-    nodes = []
-    for path in sorted(entries):
-        stem, _, suffix = path.rpartition("/")[2].upper().rpartition(".")
-        if not stem or stat.S_ISDIR(entries[path]):
-            stem, suffix = f"{stem}_{suffix}".strip("_") or "_", ""
-        stem, suffix = (re.sub("[^A-Z0-9]", "_", part) for part in (stem, suffix))
-        short, number = _short(stem[:8], suffix[:3], entries[path]), 0
-        while short in taken:
-            number += 1
-            tail = str(number)
-            short = _short(stem[: 8 - len(tail)] + tail, suffix[:3], entries[path])
-        taken.add(short)
-        nodes.append(_Node(path, short, entries[path]))
-    return sorted(nodes, key=lambda node: node.short)
-
-
-def _short(stem: str, suffix: str, mode: int) -> bytes:
-    return (stem if stat.S_ISDIR(mode) else f"{stem}.{suffix};1").encode("ascii")
-
-
-def _render_folder(plan: _Plan, folder: _Node) -> bytes:
+def _folder_records(plan: _Plan, folder: Node) -> Iterator[bytes]:
     parent = folder.path.rpartition("/")[0]
-    parts: list[bytes] = []
-    room = SECTOR
-    for record in _folder_records(plan, folder, parent):
-        if len(record) > room:
-            parts.append(bytes(room))
-            room = SECTOR
-        parts.append(record)
-        room -= len(record)
-    return _pad(b"".join(parts))
-
-
-def _folder_records(plan: _Plan, folder: _Node, parent: str) -> Iterator[bytes]:
-    times = struct.pack("<2sBBB", b"TF", 26, 1, 0x0E) + plan.date * 3
+    times, mine = made_at(plan.date), owned_by_root(_FOLDER_MODE)
     first = b"SP\x07\x01\xbe\xef\0" if not folder.path else b""
     last = _continuation(plan.extension_lba) if not folder.path else b""
     own, up = plan.extents.get(folder.path, (0, 0)), plan.extents.get(parent, (0, 0))
-    yield _record(plan, b"\0", own, first + _owner(_FOLDER_MODE) + times + last)
-    yield _record(plan, b"\1", up, _owner(_FOLDER_MODE) + times)
+    yield render_record(b"\0", own, plan.date, first + mine + times + last)
+    yield render_record(b"\1", up, plan.date, mine + times)
     for node in plan.children[folder.path]:
-        name = node.path.rpartition("/")[2].encode()
-        extra = _owner(node.mode) + times + struct.pack("<2sBBB", b"NM", 5 + len(name), 1, 0) + name
-        yield _record(
-            plan, node.short, plan.extents.get(node.path, (0, 0)), extra, is_file=not node.is_folder
-        )
-
-
-def _record(
-    plan: _Plan, name: bytes, extent: tuple[int, int], extra: bytes, *, is_file: bool = False
-) -> bytes:
-    body = _both(extent[0]) + _both(extent[1]) + plan.date
-    body += bytes([0 if is_file else IS_DIRECTORY, 0, 0]) + _both_short(1) + bytes([len(name)]) + name
-    body += bytes(1 - len(name) % 2) + extra
-    body += bytes(len(body) % 2)
-    return bytes([len(body) + 2, 0]) + body
-
-
-def _owner(mode: int) -> bytes:
-    links = 2 if stat.S_ISDIR(mode) else 1
-    return struct.pack("<2sBB", b"PX", 36, 1) + _both(mode) + _both(links) + _both(0) + _both(0)
+        extra = owned_by_root(node.mode) + times + long_name(node.name)
+        extent = plan.extents.get(node.path, (0, 0))
+        yield render_record(node.ident, extent, plan.date, extra, is_file=not node.is_folder)
 
 
 def _continuation(lba: int) -> bytes:
-    return struct.pack("<2sBB", b"CE", 28, 1) + _both(lba) + _both(0) + _both(len(_render_extension()))
+    return struct.pack("<2sBB", b"CE", 28, 1) + both(lba) + both(0) + both(len(_render_extension()))
 
 
 def _render_extension() -> bytes:
@@ -198,32 +146,30 @@ def _render_extension() -> bytes:
     return struct.pack("<2sBBBBBB", b"ER", 8 + sum(sizes), 1, *sizes, 1) + b"".join(_EXTENSION)
 
 
-def _render_path_table(plan: _Plan, order: str) -> bytes:
+def _path_entries(plan: _Plan) -> list[PathEntry]:
     numbers = {folder.path: number for number, folder in enumerate(plan.folders, 1)}
-    parts = []
-    for folder in plan.folders:
-        lba, parent = plan.extents[folder.path][0], numbers[folder.path.rpartition("/")[0]]
-        head = struct.pack(f"{order}BBIH", len(folder.short), 0, lba, parent)
-        parts.append(head + folder.short + bytes(len(folder.short) % 2))
-    return b"".join(parts)
+    return [
+        PathEntry(each.ident, plan.extents[each.path][0], numbers[each.path.rpartition("/")[0]])
+        for each in plan.folders
+    ]
 
 
 def _render_descriptor(plan: _Plan, label: str, moment: datetime) -> bytes:
     table = _FIRST_SECTOR + 2
-    tables = struct.pack("<II", table, 0) + struct.pack(">II", table + _sectors(plan.path_table_bytes), 0)
-    root = _record(plan, b"\0", plan.extents[""], b"")
+    tables = struct.pack("<II", table, 0) + struct.pack(">II", table + sectors(plan.path_table_bytes), 0)
+    root = render_record(b"\0", plan.extents[""], plan.date)
     date = moment.strftime("%Y%m%d%H%M%S00").encode() + b"\0"
     never = b"0" * 16 + b"\0"
-    return _pad(
+    return pad(
         b"\x01CD001\x01\0"
         + b"LINUX".ljust(32)
         + label.encode().ljust(32)
         + bytes(8)
-        + _both(plan.sectors)
+        + both(plan.sectors)
         + bytes(32)
-        + _both_short(1) * 2
-        + _both_short(SECTOR)
-        + _both(plan.path_table_bytes)
+        + both_short(1) * 2
+        + both_short(SECTOR)
+        + both(plan.path_table_bytes)
         + tables
         + root
         + b" " * (128 * 4 + 37 * 3)
@@ -233,21 +179,3 @@ def _render_descriptor(plan: _Plan, label: str, moment: datetime) -> bytes:
         + never
         + b"\x01\0"
     )
-
-
-def _sectors(length: int) -> int:
-    return -(-length // SECTOR)
-
-
-def _pad(data: bytes) -> bytes:
-    return data + bytes(-len(data) % SECTOR)
-
-
-def _both(value: int) -> bytes:
-    if value >= 1 << 32:
-        raise MediaError(f"a file or image of {value} bytes or sectors is too large", hint="use less data")
-    return struct.pack("<I", value) + struct.pack(">I", value)
-
-
-def _both_short(value: int) -> bytes:
-    return struct.pack("<H", value) + struct.pack(">H", value)
