@@ -101,30 +101,39 @@ class Stage:
     base: Path
     store: Path
 
-    def lay(self, example: str, leg: str) -> Path:
-        """The files of an example, with a registry at the lab's leg."""
+    def lay(self, example: str, leg: str = "") -> Path:
+        """The files of an example, with a registry at the lab's leg; without one there is nothing."""
         folder = self.desk / example
         shutil.copytree(EXAMPLES / example, folder)
-        own = {"services": ["dns"], "registryStore": str(self.store), "memoryMiB": MEMORY_MIB}
-        save_yaml(folder / "lab.yaml", own)
-        (folder / "mirror").mkdir(exist_ok=True)
-        (folder / "mirror/registries.conf").write_text(MIRRORS.format(registry=_registry(leg)))
+        room = {"services": ["dns"], "registryStore": str(self.store)} if leg else {"services": []}
+        save_yaml(folder / "lab.yaml", {**room, "memoryMiB": MEMORY_MIB})
+        if leg:
+            (folder / "mirror").mkdir(exist_ok=True)
+            (folder / "mirror/registries.conf").write_text(MIRRORS.format(registry=_registry(leg)))
         return folder
 
-    def build(self, example: str, leg: str, changes: Mapping[str, Change] | None = None) -> Site:
-        """An example with a registry at the lab's leg, pods of our own and our key; and its ISO."""
+    def build(self, example: str, leg: str = "", changes: Mapping[str, Change] | None = None) -> Site:
+        """An example with a registry at the lab's leg, pods of our own and our key; and its ISO.
+
+        Without a leg the ISO has the release on it.
+        """
         folder = self.lay(example, leg)
         (folder / "openshift").mkdir(exist_ok=True)
         (folder / "openshift/probe.yaml").write_text(PROBE.format(image=self._image("coredns")))
         key = self.desk / "key"
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
-        pull_secret = json.dumps({"auths": {_registry(leg): {"auth": "bXVzdGVyOmxhYg=="}}})
+        pull_secret = json.dumps({"auths": {_registry(leg or "none.test"): {"auth": "bXVzdGVyOmxhYg=="}}})
         ours = {"sshKey": key.with_suffix(".pub").read_text().strip(), "pullSecret": pull_secret}
         edit_yaml(folder / "install-config.yaml", lambda body: {**body, **ours})
         for name, change in (changes or {}).items():
             edit_yaml(folder / name, change)
-        create(folder, "image", "--base-image", self.base, "--release", f"oci:{self.store}")
+        self.create(folder, "image", "" if leg else "--embed-release")
         return Site(folder, key)
+
+    def create(self, folder: Path, what: str, *flags: str) -> None:
+        """A medium of our machine OS and our release."""
+        given = (flag for flag in flags if flag)
+        create(folder, what, "--base-image", self.base, "--release", f"oci:{self.store}", *given)
 
     def _image(self, id: str) -> str:
         store = open_store(self.store)

@@ -12,15 +12,15 @@ from typing import Final
 
 from muster.agent.inventory.mounts import read_mounts
 from muster.machine import Machine
+from muster.model.medium import MEDIUM
 
-_MOUNT: Final = "/run/media/iso"
 _DEADLINE_S: Final = 10.0
 _SECTOR: Final = 2048
 
 
 async def find_medium_trouble(machine: Machine) -> str:
     """Why the medium cannot be read; empty when it can, or when the host needs none."""
-    mounted = (each.source for each in read_mounts(machine.root) if each.point == _MOUNT)
+    mounted = (each.source for each in read_mounts(machine.root) if each.point == MEDIUM)
     source = next((each for each in mounted if each.startswith("/dev/")), "")
     if not source:
         return ""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from muster.cli import base_image as base_images
 from muster.cli import log, progress, site
@@ -13,6 +13,7 @@ from muster.cli.medium import read_text, tell
 from muster.cli.options import BaseImageFlags
 from muster.cli.wish import release_of_generic, settle_release, wish_of, wish_of_generic
 from muster.config.derive import named_release, signer_key
+from muster.errors import UserError
 from muster.image.agent import Order
 from muster.image.agent_media import (
     ARTIFACTS,
@@ -23,13 +24,19 @@ from muster.image.agent_media import (
     build_pxe_files,
     image_name,
 )
+from muster.image.base_image import BaseImage
+from muster.image.cache.store import Cache
 from muster.image.draft import Draft
 from muster.image.iso.volume import Volume
 from muster.image.making import Making, digest_inputs, start_making
 from muster.image.product import Source
+from muster.image.sbom import Component
 from muster.image.tokens import parse_validity
 from muster.model.plan import Plan
 from muster.model.site import Site
+
+if TYPE_CHECKING:
+    from muster.cli.embedding import Carried
 
 _GENERIC_ADVICE: Final = [
     "next: boot hosts from it, and choose on a console where they meet; or attach a configuration ISO"
@@ -40,10 +47,18 @@ Recipe: TypeAlias = Callable[[Workshop, Source], tuple[str, ...]]
 def make_image(call: Call, base_image: BaseImageFlags, draft: Draft | None) -> None:
     """The ISO that all hosts boot."""
     loaded = site.load_cluster(call.run)
+    if loaded[1].minimal_iso and call.with_release:
+        raise UserError(
+            "a minimal ISO is for what hosts fetch, and cannot carry a release",
+            hint="leave out --embed-release, or set minimalISO to false in agent-config.yaml",
+        )
     if draft is not None and loaded[1].minimal_iso:
         draft.discard()
-    name = image_name(loaded[1])
-    _make(call, loaded, name, base_image, lambda shop, source: build_image(shop, source.with_draft(draft)))
+
+    def recipe(shop: Workshop, source: Source) -> tuple[str, ...]:
+        return build_image(shop, source.with_draft(draft))
+
+    _make(call, loaded, image_name(loaded[1]), base_image, recipe)
 
 
 def make_pxe_files(call: Call, base_image: BaseImageFlags) -> None:
@@ -89,17 +104,19 @@ def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
     found = site.load_valid_site(call.run, may_be_empty=True)
     wish = wish_of_generic(found)
     release = release_of_generic(base_image, wish)
+    carried = _carried(call, base_image, wish)
     with base_images.open_cache(base_image.cache_dir) as cache:
         base = base_images.obtain(base_image, cache, wish)
         with (
             Volume.open(base.path) as volume,
             start_making(call.run.directory, generic_image_name(volume), call.manner) as making,
         ):
-            given = {"the base image": base.sha256, "the release": release}
+            given = {"the base image": base.sha256, "the release": release, **_given(carried)}
             if not making.is_current(_inputs(call, found, None, given)):
                 base_images.warn_customized(volume)
                 wanted = generic_customization(found, call.override, release)
-                build_live_image(making, Source(base, volume, cache), wanted, (), progress)
+                parts = (Component("container", release),) if carried else ()
+                build_live_image(making, _source(base, volume, cache, carried), wanted, parts, progress)
                 making.finish()
             tell(call.run, making, _GENERIC_ADVICE)
 
@@ -108,6 +125,7 @@ def _make(
     call: Call, loaded: tuple[Site, Plan], name: str, base_image: BaseImageFlags, recipe: Recipe
 ) -> None:
     found, plan = loaded[0], settle_release(base_image, *loaded)
+    carried = _carried(call, base_image, wish_of(found, plan))
     release = plan.release_image if plan is not loaded[1] else ""
     with (
         base_images.open_cache(base_image.cache_dir) as cache,
@@ -116,14 +134,31 @@ def _make(
         base = base_images.obtain(base_image, cache, wish_of(found, plan))
         order = _settle(call, found, plan, making)
         replaced: tuple[str, ...] = ()
-        given = {"the base image": base.sha256, "the release": release}
+        given = {"the base image": base.sha256, "the release": release, **_given(carried)}
         if not making.is_current(_inputs(call, found, order, given)):
             with Volume.open(base.path) as volume:
                 base_images.warn_customized(volume)
-                replaced = recipe(Workshop(order, making, progress), Source(base, volume, cache))
+                replaced = recipe(Workshop(order, making, progress), _source(base, volume, cache, carried))
             making.finish()
         lines = [f"the Ignition config that was given replaced {place}" for place in replaced]
         tell(call.run, making, [*lines, *_advice(order, "boot all hosts from it")], replaced=list(replaced))
+
+
+def _carried(call: Call, base_image: BaseImageFlags, wish: base_images.Wish) -> Carried | None:
+    """The release that the medium is to carry, if it is to carry one."""
+    if not call.with_release:
+        return None
+    from muster.cli.embedding import find_release
+
+    return find_release(base_image, wish)
+
+
+def _given(carried: Carried | None) -> dict[str, str]:
+    return {"--embed-release": carried.digest} if carried else {}
+
+
+def _source(base: BaseImage, volume: Volume, cache: Cache, carried: Carried | None) -> Source:
+    return Source(base, volume, cache, added=carried.added_to(volume) if carried else None)
 
 
 def _settle(call: Call, found: Site, plan: Plan, making: Making) -> Order:

@@ -31,6 +31,10 @@ _OPTIONS: Final = (
         help="Ignition config (JSON, spec 3.0 to 3.2) that is merged into the medium's; it wins.",
     ),
 )  # fmt: skip
+_embed_release = click.option(
+    "--embed-release", "with_release", is_flag=True,
+    help="Put the release on the medium, with all its images: hosts need no registry then.",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Call:
     manner: Manner
     valid_for: str
     override: str
+    with_release: bool = False
 
 
 def _agent_options(command: F) -> F:
@@ -52,7 +57,8 @@ def _agent_options(command: F) -> F:
     ) -> Any:
         run = options.begin(directory, log_level, output_format)
         override = read_text(kwargs.pop("ignition_override"))
-        return command(call=Call(run, manner, kwargs.pop("valid_for"), override), **kwargs)
+        with_release = kwargs.pop("with_release", False)
+        return command(call=Call(run, manner, kwargs.pop("valid_for"), override, with_release), **kwargs)
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)
@@ -62,6 +68,7 @@ def _agent_options(command: F) -> F:
 @click.command(
     epilog=options.examples(
         "muster agent create image --dir mysite --release registry.example.com/ocp/release:4.22.0-x86_64",
+        "muster agent create image --dir mysite --release ./store --embed-release  # no registry needed",
         "muster agent create image --dir mysite --base-image rhcos-live.iso",
         "muster agent create image --dir mysite --base-image https://mirror.example.com/rhcos.iso?sha256=6b1f...",
         "muster agent create image --dir copy --secrets mysite --base-image rhcos-live.iso  # same bytes",
@@ -69,6 +76,7 @@ def _agent_options(command: F) -> F:
 )
 @_agent_options
 @options.base_image
+@_embed_release
 def image(call: Call, base_image: BaseImageFlags) -> None:
     """Make the ISO that all hosts of the site boot.
 
@@ -133,11 +141,13 @@ def unconfigured_ignition(call: Call) -> None:
 @click.command(
     "unconfigured-image",
     epilog=options.examples(
-        "muster agent create unconfigured-image --dir generic --base-image rhcos-live.iso"
+        "muster agent create unconfigured-image --dir generic --release ./store --embed-release",
+        "muster agent create unconfigured-image --dir generic --base-image rhcos-live.iso",
     ),
 )
 @_agent_options
 @options.base_image
+@_embed_release
 def unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
     """Make an ISO for hosts of any site: the interactive installation.
 

@@ -58,14 +58,14 @@ def save_release(wish: Wish, file: Path, settings: Settings, *, force: bool) -> 
     source = parse_end(wish.source)
     if isinstance(source, InStore):
         with new_file(follow_link(file), replace=force) as write:
-            images = _images(open_store(source.path), wish, source)
+            images = stored_images(source, wish)
             size = save_archive(open_store(source.path), images, write, docker=False, progress=progress)
         return len(images), size
     gathered = gathering(file)
     with new_file(follow_link(file), replace=force) as write:
-        _refuse_incomplete(carry_out(wish, settings).outcome.missing)
+        refuse_incomplete(carry_out(wish, settings).outcome.missing)
         store = open_store(gathered)
-        images = _images(store, wish, InStore(gathered))
+        images = stored_images(InStore(gathered), wish)
         size = save_archive(store, images, write, docker=False, progress=progress)
     with contextlib.suppress(OSError):
         shutil.rmtree(gathered)
@@ -105,14 +105,14 @@ def _flat(needs: tuple[Need, tuple[Need, ...]]) -> tuple[Need, ...]:
     return needs[0], *needs[1]
 
 
-def _images(store: Store, wish: Wish, source: InStore) -> dict[str, Descriptor]:
-    """All images that belong to a release, by the names that they have in a copy."""
+def stored_images(source: InStore, wish: Wish, architecture: str = "") -> dict[str, Descriptor]:
+    """All images that belong to a release in a store, by the names that they have in a copy."""
 
     async def gather() -> tuple[Need, ...]:
-        return gather_needs(await open_stored(source).describe(), wish)
+        return gather_needs(await open_stored(source, architecture).describe(architecture), wish)
 
-    needs = run_async(gather)
-    _refuse_incomplete(_missing(store, needs))
+    needs, store = run_async(gather), open_store(source.path)
+    refuse_incomplete(_missing(store, needs))
     place = ToStore(store)
     return {str(place.place(need)): _image(store, need) for need in needs}
 
@@ -131,13 +131,14 @@ def _missing(store: Store, needs: list[Need] | tuple[Need, ...]) -> tuple[Findin
     return tuple(each for each in findings if each.trouble or each.absent or each.lacking)
 
 
-def _refuse_incomplete(missing: tuple[Finding, ...]) -> None:
+def refuse_incomplete(missing: tuple[Finding, ...]) -> None:
+    """An error that names what a release lacks, if it lacks anything."""
     if missing:
         lines = "".join(
             f"\n  {each.need.image}, needed by {', '.join(each.need.needed_by)}: {each.reason}"
             for each in missing
         )
         raise ExternalError(
-            f"the release is not whole, so nothing is saved; {len(missing)} images are missing:{lines}",
+            f"the release is not whole, so nothing is written; {len(missing)} images are missing:{lines}",
             hint="copy the release again with `muster release mirror`, or get it from elsewhere",
         )

@@ -107,8 +107,9 @@ def design_image(order: Order, base: Volume) -> Design:
 
 def build_image(shop: Workshop, source: Source) -> tuple[str, ...]:
     """Write the ISO that all hosts boot, and what belongs to it."""
-    design = design_image(shop.order, source.volume)
-    check_target(source, shop.making.path(image_name(shop.plan)), design.overlay.size)
+    design = design_image(shop.order, source.image)
+    overlay = source.whole(design.overlay)
+    check_target(source, shop.making.path(image_name(shop.plan)), overlay.size)
     name, rootfs = image_name(shop.plan), f"{ARTIFACTS}/{rootfs_name(shop.plan)}"
     is_minimal, with_sha256 = shop.plan.minimal_iso, shop.making.manner.with_sha256
     names = (name, RENDEZVOUS_FILE, *_LOGINS, *shop.paper_names(name))
@@ -122,14 +123,14 @@ def build_image(shop: Workshop, source: Source) -> tuple[str, ...]:
         )
         _save_extent(shop, source.volume, find_boot_files(source.volume).rootfs, rootfs)
     else:
-        digests = digest_customized(source, design.overlay, shop.progress, with_sha256=with_sha256)
+        digests = digest_customized(source, overlay, shop.progress, with_sha256=with_sha256)
     shop.save_papers(name, digests, (base_component(source.base, source.volume.label),))
     if shop.plan.rendezvous is not None:
         shop.making.save(RENDEZVOUS_FILE, str(shop.plan.rendezvous.ip).encode(), mode=0o644)
     shop.save_logins()
     if not is_minimal:
         # Last: while the small files reach the disk, a copy that was begun ahead goes on.
-        save_customized(source, design.overlay, shop.making.path(name), shop.progress)
+        save_customized(source, overlay, shop.making.path(name), shop.progress)
     shop.making.note_image(name)
     return design.replaced
 

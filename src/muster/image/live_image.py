@@ -16,7 +16,7 @@ def build_live_image(
 ) -> None:
     """Write the image, which holds no secrets that Muster makes, and what belongs beside it."""
     name, manner = making.name, making.manner
-    overlay = customize(source.volume, wanted)
+    overlay = source.whole(customize(source.image, wanted))
     check_target(source, making.path(name), overlay.size)
     making.begin(None, (name, *paper_names(name, manner)))
     digests = digest_customized(source, overlay, progress, with_sha256=manner.with_sha256)

@@ -46,6 +46,17 @@ class Source:
     cache: Cache
     draft: Draft | None = None
     """A copy of it that was begun ahead."""
+    added: Overlay | None = None
+    """What it is given before anything else."""
+
+    @property
+    def image(self) -> Volume:
+        """What the medium is made of: the base with what was added to it."""
+        return self.volume.view(self.added) if self.added else self.volume
+
+    def whole(self, overlay: Overlay) -> Overlay:
+        """All that differs from the base, when this does from the image."""
+        return self.added.then(overlay) if self.added else overlay
 
     def with_draft(self, draft: Draft | None) -> Source:
         """The same, and a copy that was begun ahead."""

@@ -1,46 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bringing images into a store, by digest: from the medium if it has them, else from registries."""
+"""Bringing images into a store, by digest, each from the first place that has it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from pathlib import Path
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from muster.errors import ExternalError, MusterError
 from muster.progress import Advance
 from muster.release.copying import How, copy_image
 from muster.release.in_store import StoreTarget
-from muster.release.mirror.sides import FromRegistry, FromStore, Origin
+from muster.release.mirror.sides import Origin
 from muster.release.node.images import NodeImage
-from muster.release.oci.client import Settings, open_client
 from muster.release.oci.reference import parse_reference
-from muster.release.store.store import LAYOUT, Store, open_store
-
-MEDIUM: Final = "run/media/iso/release"
-"""Where a medium has its release, if it has one: a content store."""
-OpenOrigins: TypeAlias = Callable[[Path, Settings], AbstractAsyncContextManager[tuple[Origin, ...]]]
-
-
-@asynccontextmanager
-async def open_origins(root: Path, settings: Settings) -> AsyncIterator[tuple[Origin, ...]]:
-    """All places that images come from, the nearest first, until the context ends."""
-    async with open_client(settings) as client:
-        yield (*stores_at(root / MEDIUM), FromRegistry(client))
-
-
-def stores_at(*folders: Path) -> tuple[Origin, ...]:
-    """The stores among folders; what is none, or cannot be read, is left out."""
-    found = []
-    for folder in folders:
-        try:
-            if (folder / LAYOUT).exists():
-                found.append(FromStore(open_store(folder)))
-        except (OSError, MusterError):
-            continue
-    return tuple(found)
+from muster.release.store.store import Store
 
 
 class Count:

@@ -9,6 +9,7 @@ from typing import Final
 
 from muster.errors import ExternalError
 from muster.machine import Machine
+from muster.model.medium import MEDIUM
 from muster.node.blocks import DISKS, LSBLK, Block, Blocks, on_top_of, parse_blocks
 from muster.node.content import PVS, Groups, parse_groups, render_content
 from muster.node.plan import DiskFacts, Image, InstallPlan, check_identity
@@ -16,7 +17,6 @@ from muster.run import MISSING
 
 CARRIED: Final = "/run/muster/metal"
 """The image that our live system runs from, as a device."""
-_MEDIUM: Final = "/run/media/iso"
 _LABEL: Final = "coreos.liveiso="
 _DEADLINE_S: Final = 60.0
 _STEADY: Final = ("wwn-", "nvme-eui.", "nvme-uuid.")
@@ -131,4 +131,4 @@ def _steady_name(names: tuple[str, ...]) -> str:
 
 
 def _is_medium(block: Block, label: str) -> bool:
-    return _MEDIUM in block.mounts or bool(label and block.fstype == "iso9660" and block.label == label)
+    return MEDIUM in block.mounts or bool(label and block.fstype == "iso9660" and block.label == label)

@@ -12,10 +12,10 @@ from typing import Protocol
 from muster.frozen import dataclass
 from muster.machine import Machine
 from muster.model.wire.enums import HostStage
-from muster.node.bringing import OpenOrigins, open_origins
 from muster.node.parts import WrittenDisk
 from muster.node.telling import Clock
 from muster.node.write import Writer
+from muster.release.mirror.origins import OpenOrigins, open_origins
 
 
 class Reporter(Protocol):

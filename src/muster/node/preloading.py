@@ -15,7 +15,7 @@ from typing import Final
 
 from muster.errors import ExternalError, MusterError
 from muster.model.wire.enums import HostRole, HostStage
-from muster.node.bringing import Count, bring, stores_at
+from muster.node.bringing import Count, bring
 from muster.node.carried import Carried
 from muster.node.mounted import mounted
 from muster.node.pace import Report, Seen
@@ -23,6 +23,7 @@ from muster.node.parts import WrittenDisk
 from muster.node.ports import Ports
 from muster.node.stocking import Spoiled, open_stock, remove_store, size_of, stock
 from muster.node.telling import See, telling
+from muster.release.mirror.origins import stores_at
 from muster.release.mirror.sides import Origin
 from muster.release.node.images import NodeImage, NodeImages
 from muster.release.off_loop import off_loop

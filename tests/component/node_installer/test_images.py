@@ -14,10 +14,10 @@ import pytest
 
 from muster.model.ignition import Config, File, render_tree, tree_of
 from muster.model.registries import Mirror, RegistriesConf, Registry, render_registries_conf
-from muster.node.bringing import open_origins
 from muster.node.install import install
 from muster.node.ports import Ports
 from muster.node.state import State
+from muster.release.mirror.origins import open_origins
 from muster.release.mirror.sides import Origin
 from muster.release.node.images import FILE, NodeImage, NodeImages
 from muster.release.node.runtime import CONF, LOGINS, TRUST

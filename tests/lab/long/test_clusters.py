@@ -53,6 +53,11 @@ def test_three_nodes_and_a_worker(lab: Rehearsal, stage: Stage) -> None:
     _install(lab, stage.build("ha-baremetal-dhcp", "10.20.0.254", changes))
 
 
+def test_a_single_node_with_nothing_else_in_the_room(lab: Rehearsal, stage: Stage) -> None:
+    """No registry, no name server, no leases: what is not on the medium is nowhere."""
+    _install(lab, stage.build("single-node-none"))
+
+
 def test_a_single_node_without_ipv4(lab: Rehearsal, stage: Stage) -> None:
     def with_time(body: dict[str, Any]) -> dict[str, Any]:
         return {**body, "services": ["dns", "ntp"]}

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.lab.cluster import OUTSIDE, Stage, edit_yaml
-from tests.lab.rehearsal import NAME, Rehearsal, create
+from tests.lab.rehearsal import NAME, Rehearsal
 
 HOST = "node1"
 
@@ -34,13 +34,12 @@ def test_a_cluster_is_made_in_a_browser(lab: Rehearsal, stage: Stage) -> None:
 
 
 def _machines_and_medium(stage: Stage) -> Path:
-    """A machine with a lease and a registry in its room; and the ISO that is the same for every site."""
-    site = stage.lay("single-node-none", "192.0.2.1")
-    edit_yaml(site / "lab.yaml", lambda body: {**body, "services": ["dhcp", "dns"]})
+    """A machine that is given a lease, and the ISO that is the same for every site; no registry."""
+    site = stage.lay("single-node-none")
+    edit_yaml(site / "lab.yaml", lambda body: {**body, "services": ["dhcp"]})
     generic = stage.desk / "generic"
     generic.mkdir()
-    (site / "mirror").rename(generic / "mirror")
-    create(generic, "unconfigured-image", "--base-image", stage.base, "--release", f"oci:{stage.store}")
+    stage.create(generic, "unconfigured-image", "--embed-release")
     next(generic.glob("*.iso")).rename(site / "generic.iso")
     return site
 

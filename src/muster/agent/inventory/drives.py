@@ -10,10 +10,9 @@ from typing import Final
 from muster.agent.inventory.block import BlockDevice, above
 from muster.agent.inventory.mounts import Mount
 from muster.frozen import dataclass
+from muster.model.medium import MEDIUM
 from muster.model.wire.enums import DriveType
 
-MEDIUM: Final = "/run/media/iso"
-"""Where the medium is mounted that a live system runs from."""
 _MAINFRAME: Final[dict[str, DriveType]] = {"ECKD": "ECKD", "ECKD (ESE)": "ECKD (ESE)", "FBA": "FBA"}
 _MAPPED: Final[dict[str, DriveType]] = {"mpath": "Multipath", "LVM": "LVM"}
 _SPINNING: Final = ("sd", "vd", "xvd", "hd")

@@ -26,11 +26,13 @@ from muster.model.release import RPM_ARCHITECTURES
 from muster.model.wire.reports import ContainerImageAvailability, ContainerImageAvailabilityResponse
 from muster.model.wire.steps import ContainerImageAvailabilityRequest
 from muster.redact import printable, redact
-from muster.release.oci.client import Client, Found, open_client
+from muster.release.mirror.origins import nearest, open_origins
+from muster.release.mirror.sides import Origin
 from muster.release.oci.digest import PREFIX
-from muster.release.oci.manifest import Descriptor, choose_image
+from muster.release.oci.manifest import Descriptor, Manifest, choose_image
 from muster.release.oci.reference import parse_reference
 from muster.release.oci.trouble import Damaged, Unreachable
+from muster.release.ports import Source
 
 SOME_FAILED: Final = 2
 _LONGEST_S: Final = 960
@@ -53,6 +55,14 @@ class Look:
     """Why it cannot be had; empty when it can."""
 
 
+@dataclass(frozen=True)
+class _Found:
+    """An image for this host, and where it is."""
+
+    source: Source
+    manifest: Manifest
+
+
 class _Config(msgspec.Struct, frozen=True):
     architecture: str = ""
 
@@ -66,8 +76,8 @@ async def run(machine: Machine, args: Sequence[str]) -> Outcome:
         raise BadArguments(f"{request.timeout} is not a number of seconds in which images can be fetched")
     try:
         architecture = await _find_architecture(machine)
-        async with open_client(load_settings(machine.root)) as client:
-            looks = await _Looking(client, architecture, limit_s).look_at(names)
+        async with open_origins(machine.root, load_settings(machine.root)) as origins:
+            looks = await _Looking(origins, architecture, limit_s).look_at(names)
     except MusterError as error:
         looks = tuple(Look(name, reason=explain(name, error.message)) for name in names)
     return summarize(looks)
@@ -111,8 +121,8 @@ async def _find_architecture(machine: Machine) -> str:
 class _Looking:
     """Looks at several images at once, until the time is up."""
 
-    def __init__(self, client: Client, architecture: str, limit_s: float) -> None:
-        self._client, self._architecture, self._limit_s = client, architecture, limit_s
+    def __init__(self, origins: Sequence[Origin], architecture: str, limit_s: float) -> None:
+        self._origins, self._architecture, self._limit_s = origins, architecture, limit_s
         self._now = asyncio.get_running_loop().time
         self._end = self._now() + limit_s
         self._seats = asyncio.Semaphore(_AT_ONCE)
@@ -149,20 +159,19 @@ class _Looking:
                 await self._begin(found, layer)
         return sum(layer.size_bytes for layer in layers.values()), rate
 
-    async def _find(self, name: str) -> Found:
-        reference = parse_reference(name)
-        found = await self._client.manifest(reference)
-        if found.manifest.is_index:
-            chosen = choose_image(found.manifest, self._architecture, name)
-            found = await self._client.manifest(replace(reference, tag="", digest=chosen.digest))
-        return found
+    async def _find(self, name: str) -> _Found:
+        source = await nearest(self._origins, parse_reference(name))
+        manifest = await source.root()
+        if manifest.is_index:
+            manifest = await source.manifest(choose_image(manifest, self._architecture, name))
+        return _Found(source, manifest)
 
-    async def _check_config(self, name: str, found: Found) -> None:
+    async def _check_config(self, name: str, found: _Found) -> None:
         config = found.manifest.config
         if config is None or config.size_bytes > _LARGEST_CONFIG:
             raise Damaged(f"{name} has no config that can be read")
         data = bytearray()
-        async with aclosing(self._client.blob(found.reference, config)) as chunks:
+        async with aclosing(found.source.blob(config)) as chunks:
             async for chunk in chunks:
                 data += chunk
         _check_digest(found, config, hashlib.sha256(data).hexdigest())
@@ -173,13 +182,13 @@ class _Looking:
         if built_for and built_for != self._architecture:
             raise Damaged(f"{name} is for {built_for}, and this host is {self._architecture}")
 
-    async def _sample(self, found: Found, layer: Descriptor) -> float:
+    async def _sample(self, found: _Found, layer: Descriptor) -> float:
         """The rate at which a layer comes, in MB/s: that of its beginning, or of all when it is small."""
         begun, size, seen = self._now(), 0, hashlib.sha256()
         try:
             async with (
                 asyncio.timeout(_SAMPLE_S),
-                aclosing(self._client.blob(found.reference, layer)) as chunks,
+                aclosing(found.source.blob(layer)) as chunks,
             ):
                 async for chunk in chunks:
                     size += len(chunk)
@@ -193,23 +202,21 @@ class _Looking:
             _check_digest(found, layer, seen.hexdigest())
         return size / _MB / max(self._now() - begun, 1e-6)
 
-    async def _begin(self, found: Found, layer: Descriptor) -> None:
+    async def _begin(self, found: _Found, layer: Descriptor) -> None:
         """See that a layer begins to come."""
-        async with aclosing(self._client.blob(found.reference, layer)) as chunks:
+        async with aclosing(found.source.blob(layer)) as chunks:
             async for _ in chunks:
                 return
 
 
-def _check_digest(found: Found, blob: Descriptor, digits: str) -> None:
+def _check_digest(found: _Found, blob: Descriptor, digits: str) -> None:
     if blob.digest != PREFIX + digits:
-        raise Damaged(
-            f"the blob {blob.digest} of {found.reference.name} has another digest, {PREFIX}{digits}"
-        )
+        raise Damaged(f"the blob {blob.digest} of {found.source.shown} has another digest, {PREFIX}{digits}")
 
 
-def _silent(found: Found, layer: Descriptor) -> Unreachable:
+def _silent(found: _Found, layer: Descriptor) -> Unreachable:
     return Unreachable(
-        f"nothing of the layer {layer.digest} of {found.reference.name} came within {_SAMPLE_S:g} s",
+        f"nothing of the layer {layer.digest} of {found.source.shown} came within {_SAMPLE_S:g} s",
         hint="check the network between here and there",
         passing=True,
     )

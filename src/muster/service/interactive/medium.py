@@ -14,9 +14,11 @@ import yaml
 from muster.config.formats.registries import parse_registries
 from muster.errors import MediaError
 from muster.frozen import dataclass
+from muster.model.medium import CARRIED_RELEASE
 from muster.model.meeting import Meeting, parse_environment
 from muster.model.registries import RegistriesConf
 from muster.model.tree import Source
+from muster.release.store.store import LAYOUT
 from muster.service.rendezvous.clock import Window
 from muster.service.rendezvous.reading import load_meeting
 
@@ -26,7 +28,6 @@ _INSTALLER: Final = "etc/assisted/agent-installer.env"
 _LOGINS: Final = "root/.docker/config.json"
 _REGISTRIES: Final = "etc/containers/registries.conf"
 _TRUST: Final = "etc/pki/ca-trust/source/anchors/domain.crt"
-_STORES: Final = ("release", "run/media/release")
 _SYSTEM: Final = "usr/lib/os-release"
 _LASTS: Final = timedelta(days=3650)
 
@@ -56,7 +57,7 @@ def load_generic(root: Path) -> GenericMedium:
         meeting=load_meeting(root),
         pull_secret=_text(root / _LOGINS),
         release_image=_release_image(root),
-        store=next((root / name for name in _STORES if (root / name / "index.json").exists()), None),
+        store=root / CARRIED_RELEASE if (root / CARRIED_RELEASE / LAYOUT).exists() else None,
         registries=_registries(root / _REGISTRIES),
         trust_bundle=_text(root / _TRUST),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The release of a site, read from a registry of the site as soon as that answers."""
+"""The release of a site: on the medium, or else at a registry as soon as that answers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import field
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from muster.errors import MusterError, UserError
 from muster.frozen import dataclass
 from muster.model.plan import Plan
-from muster.release.at_registry import RegistrySource
 from muster.release.layers import read_files
+from muster.release.mirror.origins import nearest, open_origins
 from muster.release.model import RELEASE_FILE, Release
-from muster.release.oci.client import Settings, open_client
+from muster.release.oci.client import Settings
 from muster.release.oci.logins import Logins, parse_logins
 from muster.release.oci.reference import parse_reference
 from muster.release.text import parse_release
@@ -41,11 +42,13 @@ class ReleasePlace:
     architecture: str
     """As Go names it."""
     settings: Settings = field(default_factory=Settings)
+    root: Path = Path("/")
+    """Where the medium is looked for."""
 
 
-def place_of(plan: Plan) -> ReleasePlace:
+def place_of(plan: Plan, root: Path = Path("/")) -> ReleasePlace:
     """Where the release of a site is."""
-    return ReleasePlace(plan.release_image, plan.architecture, settings_of(plan))
+    return ReleasePlace(plan.release_image, plan.architecture, settings_of(plan), root)
 
 
 class SiteRelease:
@@ -82,9 +85,8 @@ class SiteRelease:
 
     async def _read(self) -> Release:
         place = self._place
-        reference = parse_reference(place.image)
-        async with open_client(place.settings) as client:
-            source = RegistrySource(client, reference)
+        async with open_origins(place.root, place.settings) as origins:
+            source = await nearest(origins, parse_reference(place.image))
             files = await read_files(source, (RELEASE_FILE,), architecture=place.architecture, limit=_LARGEST)
         if RELEASE_FILE not in files:
             raise UserError(
