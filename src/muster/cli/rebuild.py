@@ -28,9 +28,11 @@ from muster.image.image_based.media import CONFIG_ISO, build_config_media
 from muster.image.iso.volume import Volume
 from muster.image.kept import find_secrets
 from muster.image.overlay import Overlay
+from muster.image.product import Source
 from muster.image.reading import parse_ignition, text_of
 from muster.image.secrets import SiteSecrets
 from muster.image.tokens import parse_validity
+from muster.model.medium import RELEASE_FOLDER
 from muster.model.plan import Plan
 
 _OTHERS: Final[Mapping[str, str]] = {
@@ -62,10 +64,21 @@ def compare_with_site(medium: Path, rebuild: Rebuild) -> tuple[bool, str]:
             return _compare_data(found, config_iso(_order(rebuild, plan)), rebuild.directory)
         order = _order(rebuild, settle_release(rebuild.base_image, loaded, plan))
         with base_images.open_cache(rebuild.base_image.cache_dir) as cache:
-            base = base_images.obtain(rebuild.base_image, cache, wish_of(loaded, order.plan))
+            wish = wish_of(loaded, order.plan)
+            base = base_images.obtain(rebuild.base_image, cache, wish)
             with Volume.open(base.path) as volume:
-                design = design_image(order, volume)
-                return _compare(found, design.result, design.overlay, rebuild.directory)
+                source = Source(base, volume, cache, added=_added(found, volume, rebuild.base_image, wish))
+                design = design_image(order, source.image)
+                return _compare(found, design.result, source.whole(design.overlay), rebuild.directory)
+
+
+def _added(found: Volume, base: Volume, flags: BaseImageFlags, wish: base_images.Wish) -> Overlay | None:
+    """The release that a medium carries, if it does."""
+    if not found.find_folder(RELEASE_FOLDER) or base.find_folder(RELEASE_FOLDER):
+        return None
+    from muster.cli.embedding import find_release
+
+    return find_release(flags, wish).added_to(base)
 
 
 def _order(rebuild: Rebuild, plan: Plan) -> Order:

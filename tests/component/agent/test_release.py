@@ -17,8 +17,10 @@ import yaml
 
 from muster.image.cache.places import key_of
 from muster.image.cache.store import Cache
+from muster.image.iso.volume import Volume
 from muster.image.reading import read_medium
-from muster.release.store.store import Store, create_store
+from muster.release.store.store import Store, create_store, open_store
+from muster.release.store.verify import verify_store
 from tests.component.agent.making import ISO, example
 from tests.component.live import Live
 from tests.component.muster import Result, run
@@ -196,3 +198,87 @@ def test_who_waits_for_another_process_can_be_interrupted(
         finally:
             process.kill()  # Who missed the signal would wait for ever, and so would we.
     create(site, "--release", offered.store.root)
+
+
+def carried_by(iso: Path) -> dict[str, bytes]:
+    """The content store that a medium has on it."""
+    with Volume.open(iso) as volume:
+        return {
+            each.path.removeprefix("release/"): volume.read(each.offset, each.length)
+            for each in volume.walk()
+            if each.path.startswith("release/")
+        }
+
+
+def test_a_medium_carries_its_release(site: Path, offered: Offered, tmp_path: Path) -> None:
+    offered.served.end()
+    flags = ("--release", offered.store.root)
+    create(site, *flags)
+    without = (site / ISO).stat().st_size
+    assert carried_by(site / ISO) == {}
+    done = create(site, *flags, "--embed-release")
+    assert "the medium carries the release" in done.err
+    assert "--embed-release" in done.out, "why it is made anew"
+    for name, data in carried_by(site / ISO).items():
+        path = tmp_path / "taken" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    taken = open_store(tmp_path / "taken")
+    report = verify_store(taken, full=True)
+    assert report.is_good
+    assert not report.unreachable
+    needed = {part.digest for part in offered.made.components.values()} | {offered.made.image.digest}
+    assert needed <= {image.digest for _, image in taken.contents().roots}
+    assert (site / ISO).stat().st_size > without
+    assert create(site, *flags, "--embed-release").out.startswith("nothing has changed")
+    verdict = run("media", "verify", site / ISO, "--rebuild", site, *flags)
+    assert verdict.status == 0, verdict.err + verdict.out
+    assert release_of(site / ISO) == offered.by_tag
+
+
+def test_a_release_at_a_registry_is_brought_first(mirrored: Path, offered: Offered) -> None:
+    create(mirrored, "--embed-release", env={OVERRIDE: offered.by_digest})
+    assert f"blobs/sha256/{offered.made.image.digest.removeprefix('sha256:')}" in carried_by(mirrored / ISO)
+    first = (mirrored / ISO).read_bytes()
+    (mirrored / ISO).unlink()
+    create(mirrored, "--embed-release", env={OVERRIDE: offered.by_digest})
+    assert (mirrored / ISO).read_bytes() == first
+
+
+def test_a_release_that_is_not_whole_is_not_carried(site: Path, offered: Offered) -> None:
+    part = next(iter(offered.made.components.values()))
+    store = offered.store
+    layer = store.manifest(part.digest).layers[0]
+    path = store.blobs.path(layer.digest)
+    data = path.read_bytes()
+    path.chmod(0o644)
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    flags = ("--release", store.root, "--embed-release")
+    assert "is damaged" in create(site, *flags, status=1).err
+    path.unlink()
+    gone = create(site, *flags, status=1)
+    assert "the release is not whole" in gone.err
+    assert not (site / ISO).exists()
+
+
+def test_a_minimal_image_carries_nothing(site: Path, offered: Offered) -> None:
+    path = site / "agent-config.yaml"
+    body = yaml.safe_load(path.read_text())
+    path.write_text(yaml.safe_dump({**body, "minimalISO": True, "bootArtifactsBaseURL": "http://192.0.2.1/"}))
+    done = create(site, "--release", offered.store.root, "--embed-release", status=1)
+    assert "a minimal ISO is for what hosts fetch" in done.err
+
+
+def test_a_generic_medium_carries_a_release_too(tmp_path: Path, offered: Offered) -> None:
+    folder = tmp_path / "generic"
+    folder.mkdir()
+    flags = ("--dir", folder, "--release", offered.store.root, "--embed-release")
+    done = run("agent", "create", "unconfigured-image", *flags)
+    assert done.status == 0, done.err
+    (iso,) = folder.glob("*.iso")
+    assert "index.json" in carried_by(iso)
+
+
+def test_no_release_at_all_is_told(site: Path, build_x86: Live) -> None:
+    done = create(site, "--base-image", build_x86.path, "--embed-release", status=1)
+    assert "no release is named that the medium could carry" in done.err
