@@ -17,7 +17,7 @@ from tests.lab.cluster import Site, Stage, judge
 from tests.lab.following import Follower
 from tests.lab.rehearsal import NAME, Rehearsal
 
-_PATIENCE = "60m"
+_PATIENCE = "90m"
 _EXAMPLE, _LEG = "single-node-none", "192.0.2.1"
 _TAP = "m0n0"
 """What the lab has at the other end of the first card of its first machine."""
@@ -101,6 +101,21 @@ def test_power_that_fails_while_a_disk_is_written(lab: Rehearsal, stage: Stage) 
     follower.until("Writing image to disk")
     lab.run("kill", "node1")
     lab.run("power", "node1", "on")
+
+    _becomes_a_cluster(lab, site, follower)
+
+
+def test_power_that_fails_at_the_rendezvous_host_before_it_leaves(lab: Rehearsal, stage: Stage) -> None:
+    """Its disk is written, and the others are on theirs: it goes on from there with all that it knew."""
+    site = stage.build("compact-baremetal")
+    lab.up(site.folder)
+    follower = lab.follow(site.folder, _PATIENCE)
+    follower.until("master-1: Waiting for control plane")
+    for other in ("master-2", "master-3"):
+        follower.until(f"{other}: Configuring")
+    assert "master-1: Rebooting" not in follower.said
+    lab.run("kill", "master-1")
+    lab.run("power", "master-1", "on")
 
     _becomes_a_cluster(lab, site, follower)
 
