@@ -13,10 +13,14 @@ from tests.lab.rehearsal import NAME, Rehearsal
 _PATIENCE = "90m"
 
 
-def _install(lab: Rehearsal, site: Site) -> None:
+def _complete(lab: Rehearsal, site: Site) -> None:
     lab.up(site.folder)
     ended = lab.follow(site.folder, _PATIENCE).end()
     assert ended.status == 0, ended.out
+
+
+def _install(lab: Rehearsal, site: Site) -> None:
+    _complete(lab, site)
     judge(lab, site)
     lab.wait("healthy")
 
@@ -55,7 +59,12 @@ def test_three_nodes_and_a_worker(lab: Rehearsal, stage: Stage) -> None:
 
 def test_a_single_node_with_nothing_else_in_the_room(lab: Rehearsal, stage: Stage) -> None:
     """No registry, no name server, no leases: what is not on the medium is nowhere."""
-    _install(lab, stage.build("single-node-none"))
+    site = stage.build("single-node-none")
+    _complete(lab, site)
+    advice = "192.0.2.10 api.shop1.example.com"  # What `wait-for` says of a place without a name server.
+    lab.ssh("node1", site.key, "echo", advice, "|", "sudo", "tee", "--append", "/etc/hosts")
+    judge(lab, site)
+    lab.wait("healthy")
 
 
 def test_a_single_node_without_ipv4(lab: Rehearsal, stage: Stage) -> None:

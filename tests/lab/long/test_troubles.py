@@ -107,7 +107,7 @@ def test_power_that_fails_while_a_disk_is_written(lab: Rehearsal, stage: Stage) 
 
 def test_power_that_fails_at_the_rendezvous_host_before_it_leaves(lab: Rehearsal, stage: Stage) -> None:
     """Its disk is written, and the others are on theirs: it goes on from there with all that it knew."""
-    site = stage.build("compact-baremetal")
+    site = stage.build("compact-baremetal", "192.168.10.1")
     lab.up(site.folder)
     follower = lab.follow(site.folder, _PATIENCE)
     follower.until("master-1: Waiting for control plane")
