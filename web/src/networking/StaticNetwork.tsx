@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Static addresses for hosts that boot from now on: NMState, judged by the service as it is typed. */
+/** Static addresses for hosts that boot from now on, judged by the service as they are typed. */
 import { useEffect, useState } from "react";
 import { ActionGroup, Alert, Button, Form } from "@patternfly/react-core";
 import { listInfraEnvs, updateInfraEnv } from "../api/calls";
 import type { Cluster, InfraEnv } from "../api/types";
 import { t } from "../i18n";
 import { Failure } from "../shell/Failure";
+import { missingIn } from "./simple";
 import { configOf, EMPTY_HOST, parseHosts, type StaticHost } from "./statics";
 import { StaticHostFields } from "./StaticHostFields";
 import { useNetworkCheck } from "./useNetworkCheck";
@@ -32,6 +33,8 @@ export function StaticNetwork({ cluster }: { cluster: Cluster }) {
 
   async function save(): Promise<void> {
     setError(undefined);
+    const open = hosts!.findIndex((host) => host.simple && missingIn(host.simple));
+    if (open >= 0) return setError(new Error(`${t("static.host", { at: open + 1 })}: ${missingIn(hosts![open]!.simple!)}`));
     try {
       setEnv(await updateInfraEnv(env!.id, { static_network_config: hosts!.map(configOf) }));
       setSaved(true);
