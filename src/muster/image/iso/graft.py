@@ -116,7 +116,7 @@ class _Branch:
             self._folders[path] = _Placed(end, len(self._render(path)))
             end += self._folders[path].length
         patches = [Patch(self._folders[path].at, self._render(path), what) for path in order]
-        little, big = (render_path_table(self._path_entries(), order) for order in "<>")
+        little, big = (render_path_table(self._path_entries(), side) for side in "<>")
         patches += [Patch(end, pad(little), "a path table")]
         patches += [Patch(end + len(pad(little)), pad(big), "a path table")]
         first = (end - tree.origin) // SECTOR
