@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody with a browser beside the machines, who makes a cluster of one of them.
 
-python -m tests.lab.browse URL CODE FOLDER: pictures of the steps and the kubeconfig go to the folder. It ends
-when the page says that the cluster is installed.
+python -m tests.lab.browse URL CODE FOLDER [HOSTS]: pictures of the steps and the kubeconfig go to the folder.
+It ends when the page says that the cluster is installed; with HOSTS, when it shows so many hosts.
 """
 
 from __future__ import annotations
@@ -46,19 +46,33 @@ def make_cluster(page: Page, console: Console, folder: Path) -> None:
     page.screenshot(path=folder / "end.png")
 
 
+def see_hosts(page: Page, console: Console, count: int, folder: Path) -> None:
+    """That hosts are there, with their hardware."""
+    acts.log_in(page, console)
+    acts.make_cluster(page, 3)
+    acts.go_on(page, acts.STEPS[2])
+    expect(page.get_by_test_id("host")).to_have_count(count)
+    expect(page.get_by_test_id("host").get_by_role("cell", name="GiB")).to_have_count(count)
+    page.screenshot(path=folder / "hosts.png")
+
+
 def _keep_kubeconfig(archive: bytes, folder: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(archive)) as taken:
         (name,) = (each for each in taken.namelist() if each.endswith("kubeconfig"))
         (folder / "kubeconfig").write_bytes(taken.read(name))
 
 
-def main(url: str, code: str, folder: str) -> None:
+def main(url: str, code: str, folder: str, hosts: str = "") -> None:
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         context = browser.new_context(ignore_https_errors=True, viewport={"width": 1024, "height": 768})
         context.set_default_timeout(PATIENCE_MS)
-        make_cluster(context.new_page(), Console(url, code), Path(folder))
+        page, console = context.new_page(), Console(url, code)
+        if hosts:
+            see_hosts(page, console, int(hosts), Path(folder))
+        else:
+            make_cluster(page, console, Path(folder))
         browser.close()
 
 

@@ -28,10 +28,6 @@ _EXPECTATIONS: Final[dict[Kind, str]] = {
     "kvm": "machines run about as fast as this one",
     "tcg": "machines are emulated: a boot takes one to two minutes, and more when several boot at once",
 }
-_ARGUMENTS: Final[dict[Kind, tuple[str, ...]]] = {
-    "kvm": ("-accel", "kvm"),
-    "tcg": ("-accel", "tcg,thread=multi,tb-size=512"),
-}
 _CPUS: Final[dict[tuple[Kind, str], str]] = {
     # The quickest to emulate of those that were tried. By the model number of an early Atom a kernel
     # knows that nothing is speculated, and does without costly precautions: a third less time to boot.
@@ -48,9 +44,15 @@ class Accel:
     reason: str
     expectation: str
 
-    def arguments(self, machine: str) -> list[str]:
-        """What QEMU is told."""
-        return [*_ARGUMENTS[self.kind], "-cpu", _CPUS.get((self.kind, machine), "host")]
+    def arguments(self, machine: str, *, is_crowded: bool = False) -> list[str]:
+        """What QEMU is told; in a crowd there are more processors in guests than here.
+
+        Then the processors of a guest take turns in one thread. Side by side they would wait for each other,
+        each while the other is not running, and a guest whose timer comes late may lose a processor for good.
+        """
+        thread = "single" if is_crowded else "multi"
+        how = f"tcg,thread={thread},tb-size=512" if self.kind == "tcg" else self.kind
+        return ["-accel", how, "-cpu", _CPUS.get((self.kind, machine), "host")]
 
 
 @dataclass(frozen=True)

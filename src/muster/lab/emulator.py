@@ -45,7 +45,9 @@ def choose_emulator(plan: LabPlan, means: Means) -> Choice:
         argv, words = found.argv, found.reason
     code, variables = _find_firmware(plan, means)
     accel = choose_accel(machine, argv, means.cache, host=look_at_host())
-    emulator = Emulator(argv, accel.kind, tuple(accel.arguments(machine)), str(code or ""))
+    is_crowded = sum(each.cpus for each in plan.machines) > means.processors
+    arguments = accel.arguments(machine, is_crowded=is_crowded)
+    emulator = Emulator(argv, accel.kind, tuple(arguments), str(code or ""))
     shown = f"{words}; {accel.kind} ({accel.reason}): {accel.expectation}"
     return Choice(emulator, variables, (shown,))
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ class Means:
     say: Callable[[str], None] = lambda _text: None
     qemu: str | None = None
     """A QEMU that the user names, whatever its version."""
+    processors: int = os.cpu_count() or 1
 
     def open_toolbox(self) -> Toolbox:
         """Programs of Debian 13; they are fetched when they are not there yet."""

@@ -53,6 +53,8 @@ def test_otherwise_guests_are_emulated(tmp_path: Path, told: Told, reason: str) 
     assert reason in chosen.reason
     assert "emulated" in chosen.expectation
     assert chosen.arguments("x86_64")[-1].startswith("Westmere,")
+    assert "thread=multi" in chosen.arguments("x86_64")[1]
+    assert "thread=single" in chosen.arguments("x86_64", is_crowded=True)[1]
 
 
 def test_the_verdict_holds_until_the_next_boot_or_another_qemu(tmp_path: Path) -> None:
