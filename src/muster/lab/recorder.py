@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from muster.lab.lines import LineSplitter
-from muster.lab.qemu import EVENT_SOCKET, REPORT_SOCKET, SERIAL_RAW, SERIAL_SOCKET
+from muster.lab.qemu import EVENT_SOCKET, QEMU_LOG, REPORT_SOCKET, SERIAL_RAW, SERIAL_SOCKET
 from muster.lab.store import EVENTS_FILE, RECORDER_SOCKET
 
 SERIAL_LOG: Final = "serial.log"
@@ -31,6 +32,7 @@ REPORTS_FILE: Final = "reports.jsonl"
 _CHUNK: Final = 1 << 16
 _IDLE_S: Final = 0.5
 """A line without an end, such as a prompt, is taken for one after so long a silence."""
+_FAULT: Final = re.compile(r"Assertion .* failed|qemu: fatal|Segmentation fault")
 _KEPT_EVENTS: Final = frozenset(
     (
         "RESET",
@@ -199,9 +201,17 @@ class _Listener:
                 for console in tuple(self.consoles):
                     console.write(data)
         self._flush()
-        self._recorder.record(self._name, "power", state="off")
+        self._recorder.record(self._name, "power", state="off", words=self._emulator_words())
         for console in tuple(self.consoles):
             console.close()
+
+    def _emulator_words(self) -> str:
+        """What QEMU said when it ended by a fault of its own."""
+        try:
+            said = (self._folder / QEMU_LOG).read_text("utf-8", "replace")
+        except OSError:
+            return ""
+        return next((line for line in reversed(said.splitlines()) if _FAULT.search(line)), "")
 
     def _hear(self, data: bytes) -> None:
         if self._idle is not None:

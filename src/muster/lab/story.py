@@ -69,10 +69,10 @@ class MachineStory:
     @property
     def health(self) -> str:
         """In a few words."""
-        if not self.is_on:
-            return "off"
         if self.last_words:
             return "gave up"
+        if not self.is_on:
+            return "off"
         if self.report is None:
             return "no report yet"
         failed = [*(self.report.get("failedUnits") or ()), *(f"check {name}" for name in self.failed_checks)]
@@ -110,6 +110,9 @@ class Story:
         match event["kind"]:
             case "power":
                 self._power(name, machine, at, str(event["state"]))
+                if words := str(event.get("words", "")):
+                    machine.last_words = f"its emulator ended by a fault of its own: {words}"
+                    self._mark(at, name, "gave up")
             case "serial":
                 self._line(name, machine, at, str(event["text"]))
             case "report":

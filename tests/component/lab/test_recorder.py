@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from muster.lab.plan import LabPlan
-from muster.lab.qemu import EVENT_SOCKET, REPORT_SOCKET, SERIAL_RAW, SERIAL_SOCKET
+from muster.lab.qemu import EVENT_SOCKET, QEMU_LOG, REPORT_SOCKET, SERIAL_RAW, SERIAL_SOCKET
 from muster.lab.recording import attach, follow, note, open_console
 from muster.lab.store import Lab
 
@@ -74,6 +74,8 @@ def test_what_a_machine_says(lab: Lab, machine: dict[str, socket.socket], record
         machine[name].accept()[0] for name in (SERIAL_SOCKET, REPORT_SOCKET, EVENT_SOCKET)
     )
     heard = follow(lab, time.monotonic() + 20)
+    fault = "qemu-system-x86_64: physmem.c:2671: Assertion `section_index' failed."
+    (lab.machine_folder("a") / QEMU_LOG).write_text(f"warning: something\n{fault}\n")
     with serial, report, events:
         serial.sendall(b"\x1b[2Jhello\r\nlog")
         assert take(heard, "serial")["text"] == "hello"
@@ -95,7 +97,8 @@ def test_what_a_machine_says(lab: Lab, machine: dict[str, socket.socket], record
             assert serial.recv(100) == b"typed"
             serial.sendall(b"answer")
             assert console.recv(100) == b"answer"
-    assert take(heard, "power")["state"] == "off"
+    power = take(heard, "power")
+    assert (power["state"], power["words"]) == ("off", fault)
     assert "Z hello\n" in (lab.machine_folder("a") / "serial.log").read_text()
     assert json.loads((lab.machine_folder("a") / "reports.jsonl").read_text()) == {"state": "running"}
 

@@ -69,6 +69,7 @@ def test_a_reboot_forgets_what_was_reported() -> None:
         ([report(5, "a", checks={"reach": {"passed": False, "said": "no"}})], "failed: check reach"),
         ([event(5, "a", "serial", text="Kernel panic - not syncing: x")], "gave up"),
         ([event(5, "a", "power", state="off")], "off"),
+        ([event(5, "a", "power", state="off", words="Assertion `x' failed.")], "gave up"),
     ],
 )
 def test_health(more: list[dict[str, Any]], health: str) -> None:
@@ -124,6 +125,8 @@ def test_a_wait_without_hope_ends() -> None:
     panic = event(5, "a", "serial", text="Kernel panic - not syncing: oh")
     assert waiting("healthy:b", [panic]).hopeless() == ""
     assert waiting("healthy", [panic]).hopeless() == "a: Kernel panic - not syncing: oh"
+    fault = event(5, "a", "power", state="off", words="Assertion `x' failed.")
+    assert "its emulator ended by a fault of its own: Assertion" in waiting("healthy", [fault]).hopeless()
     both = [event(1, name, "power", state=state) for name in ("a", "b") for state in ("on", "off")]
     assert waiting("healthy", both).hopeless() == "every machine is off"
     assert waiting("off", both).hopeless() == ""
