@@ -104,7 +104,7 @@ def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
     found = site.load_valid_site(call.run, may_be_empty=True)
     wish = wish_of_generic(found)
     release = release_of_generic(base_image, wish)
-    carried = _carried(call, base_image, wish)
+    carried = _carried(call, base_image, wish, release)
     with base_images.open_cache(base_image.cache_dir) as cache:
         base = base_images.obtain(base_image, cache, wish)
         with (
@@ -125,7 +125,7 @@ def _make(
     call: Call, loaded: tuple[Site, Plan], name: str, base_image: BaseImageFlags, recipe: Recipe
 ) -> None:
     found, plan = loaded[0], settle_release(base_image, *loaded)
-    carried = _carried(call, base_image, wish_of(found, plan))
+    carried = _carried(call, base_image, wish_of(found, plan), plan.release_image)
     release = plan.release_image if plan is not loaded[1] else ""
     with (
         base_images.open_cache(base_image.cache_dir) as cache,
@@ -144,13 +144,13 @@ def _make(
         tell(call.run, making, [*lines, *_advice(order, "boot all hosts from it")], replaced=list(replaced))
 
 
-def _carried(call: Call, base_image: BaseImageFlags, wish: base_images.Wish) -> Carried | None:
+def _carried(call: Call, base_image: BaseImageFlags, wish: base_images.Wish, release: str) -> Carried | None:
     """The release that the medium is to carry, if it is to carry one."""
     if not call.with_release:
         return None
     from muster.cli.embedding import find_release
 
-    return find_release(base_image, wish)
+    return find_release(base_image, wish, release)
 
 
 def _given(carried: Carried | None) -> dict[str, str]:

@@ -21,7 +21,8 @@ from muster.image.iso.graft import graft
 from muster.image.iso.volume import Volume
 from muster.image.overlay import Overlay
 from muster.model.medium import RELEASE_FOLDER
-from muster.release.mirror.ends import AtRegistry, InStore, parse_end
+from muster.release.kinds.stored import find_releases
+from muster.release.mirror.ends import AtRegistry, End, InStore, parse_end
 from muster.release.oci.manifest import Descriptor
 from muster.release.store.exchange.mapped import map_images
 from muster.release.store.store import LAYOUT, Store, open_store
@@ -51,23 +52,29 @@ class Carried:
         return overlay
 
 
-def find_release(flags: BaseImageFlags, wish: Wish) -> Carried:
-    """The release that is named; what is at a registry is brought here first."""
-    named = flags.release or wish.release
-    end = parse_end(named) if named else _own(flags)
+def find_release(flags: BaseImageFlags, wish: Wish, release: str) -> Carried:
+    """The release that hosts are to get; what is at a registry is brought here first."""
+    end = _find(flags, wish, release)
     place = end if isinstance(end, InStore) else _gathered(end, flags, wish)
-    images = stored_images(place, MirrorWish(named, str(place.path)), wish.architecture)
+    images = stored_images(place, MirrorWish(release, str(place.path)), wish.architecture)
     return Carried(open_store(place.path), images)
 
 
-def _own(flags: BaseImageFlags) -> InStore:
-    place = store_place(None, flags.cache_dir)
-    if not (place / LAYOUT).exists():
-        raise UserError(
-            "no release is named that the medium could carry, and none was built here",
-            hint="name one with --release, or build one with `muster release build`",
-        )
-    return InStore(place)
+def _find(flags: BaseImageFlags, wish: Wish, release: str) -> End:
+    """Where a flag says, else among those that were built here, else where the site says."""
+    if flags.release:
+        return parse_end(flags.release)
+    own = store_place(None, flags.cache_dir)
+    if (own / LAYOUT).exists() and any(
+        str(each.reference) == release for each in find_releases(open_store(own))
+    ):
+        return InStore(own, release)
+    if wish.release:
+        return AtRegistry(wish.release)
+    raise UserError(
+        "no release is named that the medium could carry, and none was built here",
+        hint="name one with --release, or build one with `muster release build`",
+    )
 
 
 def _gathered(end: AtRegistry, flags: BaseImageFlags, wish: Wish) -> InStore:

@@ -67,18 +67,18 @@ def compare_with_site(medium: Path, rebuild: Rebuild) -> tuple[bool, str]:
             wish = wish_of(loaded, order.plan)
             base = base_images.obtain(rebuild.base_image, cache, wish)
             with Volume.open(base.path) as volume:
-                source = Source(base, volume, cache, added=_added(found, volume, rebuild.base_image, wish))
+                carried = found.find_folder(RELEASE_FOLDER) and not volume.find_folder(RELEASE_FOLDER)
+                added = _added(volume, rebuild.base_image, wish, order.plan) if carried else None
+                source = Source(base, volume, cache, added=added)
                 design = design_image(order, source.image)
                 return _compare(found, design.result, source.whole(design.overlay), rebuild.directory)
 
 
-def _added(found: Volume, base: Volume, flags: BaseImageFlags, wish: base_images.Wish) -> Overlay | None:
-    """The release that a medium carries, if it does."""
-    if not found.find_folder(RELEASE_FOLDER) or base.find_folder(RELEASE_FOLDER):
-        return None
+def _added(base: Volume, flags: BaseImageFlags, wish: base_images.Wish, plan: Plan) -> Overlay:
+    """The release that a medium carries."""
     from muster.cli.embedding import find_release
 
-    return find_release(flags, wish).added_to(base)
+    return find_release(flags, wish, plan.release_image).added_to(base)
 
 
 def _order(rebuild: Rebuild, plan: Plan) -> Order:
