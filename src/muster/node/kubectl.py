@@ -42,14 +42,15 @@ class Kubectl:
         argv = ("kubectl", f"--kubeconfig={folder}/kubeconfig", *words)
         return await self.machine.ask(argv, deadline_s=_DEADLINE_S, feed=feed)
 
-    async def apply(self, name: str) -> Refusal | None:
-        """A file of manifests."""
-        path = self.machine.root / SETUP_FOLDER.lstrip("/") / "manifests" / name
-        return _refusal(f"{name} is not accepted", await self._apply(str(path)))
+    async def apply(self, *names: str) -> Refusal | None:
+        """Files of manifests, in this order, by one program: its start takes longer than what it asks."""
+        folder = self.machine.root / SETUP_FOLDER.lstrip("/") / "manifests"
+        said = await self._apply(*(str(folder / name) for name in names))
+        return _refusal(f"{', '.join(names)} {'are' if names[1:] else 'is'} not accepted", said)
 
-    async def _apply(self, path: str, feed: str = "") -> Said:
+    async def _apply(self, *paths: str, feed: str = "") -> Said:
         manner = ("--server-side", "--force-conflicts", "--field-manager=muster")
-        return await self.ask("apply", *manner, f"--filename={path}", feed=feed)
+        return await self.ask("apply", *manner, *(f"--filename={path}" for path in paths), feed=feed)
 
     async def node_names(self) -> frozenset[str]:
         said = await self.ask("get", "nodes", "--output=name")
@@ -61,9 +62,9 @@ class Kubectl:
         """Wait for a node, for a while; whether it is there."""
         return (await self.ask("wait", "--for=create", f"node/{name}", f"--timeout={_NODE_S}s")).is_ok
 
-    async def label(self, node: str, label: str) -> Refusal | None:
-        said = await self.ask("label", "--overwrite", "node", node, f"{label}=")
-        return _refusal(f"node {node} does not get its role", said)
+    async def label(self, label: str, *nodes: str) -> Refusal | None:
+        said = await self.ask("label", "--overwrite", "node", *nodes, f"{label}=")
+        return _refusal(f"{', '.join(nodes)}: the role cannot be noted", said)
 
     async def judge(self, ready: Ready) -> Judgement:
         """Whether a condition holds."""
@@ -90,7 +91,7 @@ class Kubectl:
             "kind": "ConfigMap",
             "metadata": {"name": name, "namespace": _MARK_SPACE},
         }
-        return _refusal("the end of it cannot be noted", await self._apply("-", json.dumps(body)))
+        return _refusal("the end of it cannot be noted", await self._apply("-", feed=json.dumps(body)))
 
 
 def _refusal(what: str, said: Said) -> Refusal | None:

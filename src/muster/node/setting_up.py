@@ -110,8 +110,8 @@ class SettingUp:
             await self._desk.sleep(_AGAIN_S)
 
     async def _apply_own(self) -> None:
-        for name in self._plan.own.files:
-            await self._insist(partial(self._desk.kubectl.apply, name))
+        if self._plan.own.files:
+            await self._insist(partial(self._desk.kubectl.apply, *self._plan.own.files))
 
     async def _insist(self, act: Callable[[], Awaitable[Refusal | None]]) -> None:
         """Something that has to be done before anything else: it is tried until it is."""
@@ -147,12 +147,15 @@ class SettingUp:
             await self._desk.sleep(_AGAIN_S)
 
     async def _label_nodes(self) -> None:
+        labelled: set[str] = set()
         while True:
             known = await self._desk.kubectl.node_names()
             missing = [name for name in self._plan.nodes if name not in known]
-            for name, label in self._plan.nodes.items():
-                if name in known:
-                    await self._insist(partial(self._desk.kubectl.label, name, label))
+            for label in dict.fromkeys(self._plan.nodes.values()):
+                mine = {name for name, own in self._plan.nodes.items() if own == label}
+                if new := sorted(mine & known - labelled):
+                    await self._insist(partial(self._desk.kubectl.label, label, *new))
+                    labelled.update(new)
             if not missing:
                 return
             self._tell(PLATFORM, "progressing", f"hosts that have not joined yet: {', '.join(missing)}")

@@ -47,7 +47,8 @@ class Cluster:
     async def ask(self, argv: Sequence[Argument], *, deadline_s: float, feed: str = "") -> Said:
         words = [str(each) for each in argv[2:]]
         if words[0] == "apply":
-            return self._apply("mark" if feed else words[-1].rpartition("/")[2])
+            files = [word.rpartition("/")[2] for word in words if word.startswith("--filename=")]
+            return self._apply(("mark",) if feed else tuple(files))
         if words[0] == "label":
             self.asked.append(" ".join(words))
         if words[0] == "wait":
@@ -64,9 +65,9 @@ class Cluster:
         }
         return answers.get(words[1], Said(0, "", ""))
 
-    def _apply(self, name: str) -> Said:
-        why = self.refuse(name)
-        self.asked.append(f"apply {name}" + (": refused" if why else ""))
+    def _apply(self, names: Sequence[str]) -> Said:
+        why = next(filter(None, map(self.refuse, names)), "")
+        self.asked.append(f"apply {' '.join(names)}" + (": refused" if why else ""))
         return Said(1, "", why) if why else Said(0, "", "")
 
     async def sleep(self, seconds: float) -> None:
@@ -87,9 +88,8 @@ def set_up(cluster: Cluster, plan: SetupPlan = PLAN) -> tuple[dict[str, Told], l
 def test_all_is_done_in_order_and_waited_for(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     parts, said = set_up(cluster)
-    assert list(dict.fromkeys(cluster.asked)) == [
-        "apply 00-rbac.yaml",
-        "apply 01-dns.yaml",
+    assert cluster.asked == [
+        "apply 00-rbac.yaml 01-dns.yaml",
         "apply 50-route.yaml",
         "apply 51-map.yaml",
         "label --overwrite node a role/control-plane=",
@@ -106,6 +106,14 @@ def test_all_is_done_in_order_and_waited_for(tmp_path: Path) -> None:
         "traefik: 1 of 2 pods ready",
         "traefik: it is ready",
     ]
+
+
+def test_nodes_of_one_role_are_labelled_together(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    cluster.joined_at = 0.0
+    nodes = {"a": "role/control-plane", "b": "role/control-plane"}
+    set_up(cluster, SetupPlan(nodes=nodes, own=Part("kubernetes", ())))
+    assert cluster.asked == ["label --overwrite node a b role/control-plane=", "apply mark"]
 
 
 def test_a_node_is_waited_for_and_asked_for_again_where_that_fails(tmp_path: Path) -> None:
@@ -177,7 +185,7 @@ def test_the_clusters_own_parts_are_tried_until_they_are_accepted(tmp_path: Path
     cluster = Cluster(tmp_path)
     cluster.refuse = lambda name: "refused" if name == "01-dns.yaml" and cluster.now < 2 * DEADLINE_S else ""
     parts, said = set_up(cluster)
-    assert said[0] == "kubernetes: 01-dns.yaml is not accepted: refused"
+    assert said[0] == "kubernetes: 00-rbac.yaml, 01-dns.yaml are not accepted: refused"
     assert parts["kubernetes"].status == "available"
 
 
