@@ -52,7 +52,7 @@ def see_hosts(page: Page, console: Console, count: int, folder: Path) -> None:
     acts.make_cluster(page, 3)
     acts.go_on(page, acts.STEPS[2])
     expect(page.get_by_test_id("host")).to_have_count(count)
-    expect(page.get_by_test_id("host").get_by_role("cell", name="GiB")).to_have_count(count)
+    expect(page.get_by_test_id("host").get_by_text("GiB")).to_have_count(count)
     page.screenshot(path=folder / "hosts.png")
 
 
