@@ -137,7 +137,8 @@ takes and answers is in [the interface](api.md).
 
 def _commands() -> str:
     lines = ["# Commands", "", "The output of `--help` of every verb."]
-    root = click.Context(muster, info_name="muster", **muster.context_settings)
+    # As wide as in a terminal of 80 characters, whatever the terminal is that this runs in.
+    root = click.Context(muster, info_name="muster", **{**muster.context_settings, "terminal_width": 78})
     for path, context in _walk(root):
         lines += ["", f"## {path}", "", "```text", context.get_help().rstrip(), "```"]
     return "\n".join(lines) + "\n"
@@ -150,7 +151,7 @@ def _walk(context: click.Context) -> Iterator[tuple[str, click.Context]]:
         for name in command.list_commands(context):
             child = command.get_command(context, name)
             assert child is not None
-            yield from _walk(click.Context(child, parent=context, info_name=name, max_content_width=100))
+            yield from _walk(click.Context(child, parent=context, info_name=name))
 
 
 def main() -> None:

@@ -160,9 +160,10 @@ def test_each_failure_has_its_reason_and_hides_no_other_image(tmp_path: Path) ->
         assert gone.startswith("cannot get r.example.com/gone:v1")
         assert lacking.startswith("r.example.com/missing:v1: the blob")
         assert "is not there" in lacking
-        assert other.startswith("r.example.com/changed:v1: the blob")
-        assert "has another digest" in other
-        assert strange.startswith("r.example.com/config:v1: the blob")
+        assert other.startswith("the blob sha256:")
+        assert "of r.example.com/changed:v1 has another digest" in other
+        assert strange.startswith("the blob sha256:")
+        assert "r.example.com/config:v1" in strange
         assert "does not name an image" in unnamed
         assert outcome.exit_code == 2
 
