@@ -17,11 +17,13 @@ import pytest
 from muster.agent.steps import container_image_availability
 from muster.agent.steps.container_image_availability import run
 from muster.agent.steps.outcome import BadArguments, Outcome
+from muster.model.medium import CARRIED_RELEASE
+from muster.release.store.store import create_store
 from muster.run import Said
 from tests.component.agent_machine_steps.machines import RecordedMachine, host
 from tests.component.release import served
 from tests.component.release.rough_registry import BASIC, RoughRegistry, start_registry
-from tests.stores import REGISTRY, build_stored
+from tests.stores import REGISTRY, build_stored, noise, put_image
 
 LARGE = random.Random(2).randbytes(3_000_000)
 SMALL = random.Random(3).randbytes(40_000)
@@ -258,3 +260,16 @@ def host_architecture() -> str:
     """As Go names that of this machine."""
     machine = os.uname().machine
     return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
+
+
+def test_what_the_medium_carries_needs_no_registry(tmp_path: Path) -> None:
+    store = create_store(tmp_path / CARRIED_RELEASE)
+    image = put_image(store, [noise(1), noise(2)], "r.example.com/carried:v1")
+    by_digest = f"r.example.com/carried@{image.digest}"
+
+    async def scene() -> None:
+        outcome = await look(tmp_path, by_digest, "r.example.com/carried:v1")
+        assert outcome.error == ""
+        assert results(outcome) == ["success", "success"]
+
+    play(scene)
