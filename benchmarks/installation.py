@@ -11,8 +11,11 @@ came of it. Needs root, and a machine that does nothing else.
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.component import muster
 from tests.lab.cluster import Site, Stage
