@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 STEPS = (
     *("cluster-details", "operators", "host-discovery", "storage", "networking"),
@@ -73,3 +73,11 @@ def take_all(page: Page) -> bytes:
 def see_the_end(page: Page) -> None:
     """Wait until the page says that the cluster is there."""
     expect(page.get_by_test_id("outcome")).to_contain_text("alpha is installed")
+
+
+def is_refused(field: Locator, text: str, words: str) -> None:
+    """At once, at the field itself, in words that a screen reader finds."""
+    field.fill(text)
+    expect(field).to_have_attribute("aria-invalid", "true", timeout=2000)
+    said = field.page.locator(f"#{field.get_attribute('aria-describedby')}")
+    expect(said).to_contain_text(words, timeout=2000)

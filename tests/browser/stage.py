@@ -141,6 +141,10 @@ class Stage:
         found = self.ask("GET", f"/clusters/{CLUSTER}")
         return found if isinstance(found, dict) else {}
 
+    def infra_env_id(self) -> str:
+        """Where the hosts of the cluster are."""
+        return str(self.cluster()["hosts"][0]["infra_env_id"])
+
     def is_at(self, status: str) -> bool:
         """Whether the cluster has reached a status."""
         return self.cluster().get("status") == status

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from muster.lab.sim.over_http import Pace
 from tests.browser import acts
@@ -71,14 +71,6 @@ def page(desk: Desk) -> Page:
     return desk.page
 
 
-def is_refused(field: Locator, text: str, words: str) -> None:
-    """At once, at the field itself, in words that a screen reader finds."""
-    field.fill(text)
-    expect(field).to_have_attribute("aria-invalid", "true", timeout=2000)
-    said = field.page.locator(f"#{field.get_attribute('aria-describedby')}")
-    expect(said).to_contain_text(words, timeout=2000)
-
-
 def refuses_all(page: Page, wanted: dict[str, tuple[tuple[str, str], ...]], within: str) -> None:
     """Nonsense in every field that takes text; one for which nobody knows nonsense is a fault here."""
     fields = page.locator(f"{within} :is(input[type=text], textarea):visible")
@@ -86,7 +78,7 @@ def refuses_all(page: Page, wanted: dict[str, tuple[tuple[str, str], ...]], with
     assert sorted(map(str, found)) == sorted(wanted)
     for id, tries in wanted.items():
         for text, words in tries:
-            is_refused(page.locator(f"#{id}"), text, words)
+            acts.is_refused(page.locator(f"#{id}"), text, words)
 
 
 def test_nonsense_in_every_field(page: Page, tmp_path: Path) -> None:
@@ -143,7 +135,7 @@ def test_nonsense_about_hosts(page: Page, tmp_path: Path) -> None:
             ("localhost", "No host can be called localhost"),
             (LONG, "64 characters"),
         ):
-            is_refused(name, text, words)
+            acts.is_refused(name, text, words)
         name.fill(two.name)
         page.get_by_role("dialog").get_by_role("button", name="Rename").click()
         expect(page.get_by_text("Another host has this name; rename one of them.")).to_have_count(0)
@@ -159,17 +151,13 @@ def test_a_host_that_disappears_while_somebody_renames_it(page: Page, tmp_path: 
         row = page.locator(f"[data-testid=host][data-host={two.name}]")
         expect(row).to_contain_text("Does not answer")
         page.get_by_role("button", name=f"Rename {two.name}").click()
-        stage.ask("DELETE", f"/infra-envs/{env_of(stage)}/hosts/{two.host_id}")
+        stage.ask("DELETE", f"/infra-envs/{stage.infra_env_id()}/hosts/{two.host_id}")
         name.fill("somebody")
         page.get_by_role("dialog").get_by_role("button", name="Rename").click()
         expect(page.get_by_role("dialog")).to_contain_text("The host was not renamed")
         page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
         expect(row).to_have_count(0)
         traveller.is_held_up("host-discovery", "cluster/sufficient-masters-count")
-
-
-def env_of(stage: Stage) -> str:
-    return str(stage.cluster()["hosts"][0]["infra_env_id"])
 
 
 def test_a_pull_secret_with_line_breaks_is_taken(page: Page, tmp_path: Path) -> None:
@@ -241,7 +229,7 @@ def refuses_manifests(page: Page) -> None:
         ("no name.yaml", "Use letters, digits"),
         ("large.yaml", "There is a manifest of this name"),
     ):
-        is_refused(page.locator("#manifest-name"), name, words)
+        acts.is_refused(page.locator("#manifest-name"), name, words)
     page.locator("#manifest-name").fill("mine.yaml")
     box = page.get_by_test_id("editor").get_by_role("textbox")
     for text, words in (

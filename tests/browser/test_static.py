@@ -17,7 +17,6 @@ from tests.browser import acts
 from tests.browser.blocked import Traveller
 from tests.browser.conftest import Desk
 from tests.browser.stage import Stage, open_stage
-from tests.browser.test_bad_input import env_of, is_refused
 
 CARDS = "52:54:00:00:00:01\n52:54:00:00:00:02"
 VALUES = {
@@ -43,7 +42,7 @@ def page(desk: Desk) -> Page:
 
 
 def saved(stage: Stage) -> list[dict[str, Any]]:
-    env = stage.ask("GET", f"/infra-envs/{env_of(stage)}")
+    env = stage.ask("GET", f"/infra-envs/{stage.infra_env_id()}")
     hosts: list[dict[str, Any]] = json.loads(env.get("static_network_config") or "[]")
     return hosts
 
@@ -75,7 +74,7 @@ def test_nonsense_is_named_and_nothing_of_it_is_saved(page: Page, tmp_path: Path
         expect(page.get_by_text("Host 1: A MAC address is missing.")).to_be_visible()
         for name, tries in WORDS.items():
             for text, words in tries:
-                is_refused(field(page, name), text, words)
+                acts.is_refused(field(page, name), text, words)
             field(page, name).fill("192.0.2.20/24" if name == "address4" else "")
         assert saved(stage) == []
 

@@ -122,18 +122,18 @@ class Stage:
         (folder / "openshift/probe.yaml").write_text(PROBE.format(image=self._image("coredns")))
         key = self.desk / "key"
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
-        pull_secret = json.dumps({"auths": {_registry(leg or "none.test"): {"auth": "bXVzdGVyOmxhYg=="}}})
-        ours = {"sshKey": key.with_suffix(".pub").read_text().strip(), "pullSecret": pull_secret}
+        ours = {"sshKey": key.with_suffix(".pub").read_text().strip()}
+        if leg:
+            ours["pullSecret"] = json.dumps({"auths": {_registry(leg): {"auth": "bXVzdGVyOmxhYg=="}}})
         edit_yaml(folder / "install-config.yaml", lambda body: {**body, **ours})
         for name, change in (changes or {}).items():
             edit_yaml(folder / name, change)
-        self.create(folder, "image", "" if leg else "--embed-release")
+        self.create(folder, "image", *(() if leg else ("--embed-release",)))
         return Site(folder, key)
 
     def create(self, folder: Path, what: str, *flags: str) -> None:
         """A medium of our machine OS and our release."""
-        given = (flag for flag in flags if flag)
-        create(folder, what, "--base-image", self.base, "--release", f"oci:{self.store}", *given)
+        create(folder, what, "--base-image", self.base, "--release", f"oci:{self.store}", *flags)
 
     def _image(self, id: str) -> str:
         store = open_store(self.store)

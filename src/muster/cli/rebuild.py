@@ -67,8 +67,8 @@ def compare_with_site(medium: Path, rebuild: Rebuild) -> tuple[bool, str]:
             wish = wish_of(loaded, order.plan)
             base = base_images.obtain(rebuild.base_image, cache, wish)
             with Volume.open(base.path) as volume:
-                carried = found.find_folder(RELEASE_FOLDER) and not volume.find_folder(RELEASE_FOLDER)
-                added = _added(volume, rebuild.base_image, wish, order.plan) if carried else None
+                is_carried = found.find_folder(RELEASE_FOLDER) and not volume.find_folder(RELEASE_FOLDER)
+                added = _added(volume, rebuild.base_image, wish, order.plan) if is_carried else None
                 source = Source(base, volume, cache, added=added)
                 design = design_image(order, source.image)
                 return _compare(found, design.result, source.whole(design.overlay), rebuild.directory)

@@ -78,9 +78,18 @@ def _how_many(plan: LabPlan, room: Room, overhead: int) -> int:
     return fitting
 
 
+def is_crowded(plan: LabPlan, processors: int) -> bool:
+    """Whether guests have more processors than there are."""
+    return _processors(plan) > processors
+
+
+def _processors(plan: LabPlan) -> int:
+    return sum(machine.cpus for machine in plan.machines)
+
+
 def advise(plan: LabPlan, room: Room) -> str:
     """What to expect of a lab that fits, but not well; empty when there is nothing to say."""
-    asked = sum(machine.cpus for machine in plan.machines)
+    asked = _processors(plan)
     if asked <= 2 * room.cpus:
         return ""
     times = asked // room.cpus

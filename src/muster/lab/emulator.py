@@ -9,6 +9,7 @@ from typing import Final
 from muster.errors import ExternalError, UserError
 from muster.frozen import dataclass
 from muster.lab.accel import choose_accel, choose_qemu, find_version, look_at_host
+from muster.lab.capacity import is_crowded
 from muster.lab.means import Means
 from muster.lab.plan import LabPlan
 from muster.lab.qemu import Emulator
@@ -45,8 +46,7 @@ def choose_emulator(plan: LabPlan, means: Means) -> Choice:
         argv, words = found.argv, found.reason
     code, variables = _find_firmware(plan, means)
     accel = choose_accel(machine, argv, means.cache, host=look_at_host())
-    is_crowded = sum(each.cpus for each in plan.machines) > means.processors
-    arguments = accel.arguments(machine, is_crowded=is_crowded)
+    arguments = accel.arguments(machine, is_crowded=is_crowded(plan, means.processors))
     emulator = Emulator(argv, accel.kind, tuple(arguments), str(code or ""))
     shown = f"{words}; {accel.kind} ({accel.reason}): {accel.expectation}"
     return Choice(emulator, variables, (shown,))

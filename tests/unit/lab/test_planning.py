@@ -11,7 +11,7 @@ import pytest
 
 from muster.config.document.folder import Directory, Memory
 from muster.errors import UserError
-from muster.lab.capacity import Room, advise, check_room
+from muster.lab.capacity import Room, advise, check_room, is_crowded
 from muster.lab.disks import plan_disks
 from muster.lab.network import Ability, choose_network, render_setup
 from muster.lab.plan import GIB, LabPlan, dump_plan, parse_plan
@@ -198,6 +198,7 @@ def test_fifty_hosts_on_a_small_machine_are_refused_with_the_arithmetic() -> Non
     check_room(plan, Room(memory_mib=1 << 20, disk_bytes=1 << 40, cpus=2), "kvm")
     assert "about 50 times" in advise(plan, Room(0, 0, 2))
     assert not advise(plan, Room(0, 0, 64))
+    assert (is_crowded(plan, 99), is_crowded(plan, 100)) == (True, False)
 
 
 def test_networks_without_root() -> None:

@@ -29,6 +29,7 @@ from muster.image.iso.rendering import (
     render_folder,
     render_path_table,
     render_record,
+    sectors,
     with_short_names,
 )
 from muster.image.iso.volume import Tree, Volume
@@ -52,6 +53,11 @@ class _Placed:
     def extent(self, tree: Tree) -> tuple[int, int]:
         return (self.at - tree.origin) // SECTOR, self.length
 
+    def render(self, tree: Tree) -> bytes:
+        """As a directory record says it."""
+        lba, length = self.extent(tree)
+        return both(lba) + both(length)
+
 
 def graft(volume: Volume, name: str, files: Mapping[str, Data]) -> Overlay:
     """The image with a further folder in its root: files by their paths in it, to be read by everybody."""
@@ -68,7 +74,7 @@ def graft(volume: Volume, name: str, files: Mapping[str, Data]) -> Overlay:
     for path in sorted(files):
         placed[f"{name}/{path}"] = _Placed(at, len(files[path]))
         patches.append(Patch(at, files[path], f"{name}/{path}"))
-        at += -(-len(files[path]) // SECTOR) * SECTOR
+        at += sectors(len(files[path])) * SECTOR
     for tree in all_trees(volume):
         branch = _Branch(volume, tree, name, placed)
         parts = branch.render(at)
@@ -123,7 +129,7 @@ class _Branch:
         second = first + len(pad(little)) // SECTOR
         tables = both(len(little)) + struct.pack("<II", first, 0) + struct.pack(">II", second, 0)
         patches.append(Patch(tree.descriptor + _PATH_TABLES_AT, tables, "the volume descriptor"))
-        root = b"".join(both(value) for value in self._folders[""].extent(tree))
+        root = self._folders[""].render(tree)
         patches.append(Patch(tree.descriptor + _ROOT_AT + 2, root, "the volume descriptor"))
         patches += [Patch(at, root, "a directory record") for at in self._parents()]
         return patches
@@ -148,7 +154,7 @@ class _Branch:
 
     def _root_records(self) -> Iterator[bytes]:
         """Those that are there, and the one more at its place."""
-        place = b"".join(both(value) for value in self._folders[""].extent(self._tree))
+        place = self._folders[""].render(self._tree)
         (new,) = self._children[""]
         more = [self._record(new.ident, new.path, new.mode, new.name)]
         for record, raw in self._old():

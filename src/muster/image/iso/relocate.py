@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from muster.errors import MediaError
 from muster.image.iso.hybrid import Growth, grow_tables, partition_starts
 from muster.image.iso.records import DAMAGED, SECTOR
-from muster.image.iso.rendering import both
+from muster.image.iso.rendering import both, sectors
 from muster.image.iso.volume import DESCRIPTORS_AT, Extent, Tree, Volume
 from muster.image.overlay import Overlay, Patch
 
@@ -47,7 +47,7 @@ def relocate(volume: Volume, file: Extent, data: bytes, further: tuple[Patch, ..
 
 def next_place(volume: Volume) -> int:
     """Where a file that moves will stand: the first sector behind the image."""
-    return -(-volume.file_size // SECTOR) * SECTOR
+    return sectors(volume.file_size) * SECTOR
 
 
 def find_undo(volume: Volume, file: Extent) -> Overlay | None:

@@ -46,9 +46,9 @@ class ReleasePlace:
     """Where the medium is looked for."""
 
 
-def place_of(plan: Plan, root: Path = Path("/")) -> ReleasePlace:
+def place_of(plan: Plan) -> ReleasePlace:
     """Where the release of a site is."""
-    return ReleasePlace(plan.release_image, plan.architecture, settings_of(plan), root)
+    return ReleasePlace(plan.release_image, plan.architecture, settings_of(plan))
 
 
 class SiteRelease:
