@@ -35,11 +35,17 @@ def log_in(page: Page, console: Console) -> None:
     expect(page.get_by_test_id("link-state")).to_be_visible()
 
 
-def make_cluster(page: Page, control_planes: int) -> None:
-    """The details, and on to the next step."""
+def give_details(page: Page, control_planes: int) -> None:
+    """What the cluster is called, and how many hosts lead it."""
     page.get_by_label("Cluster name").fill("alpha")
     page.get_by_label("Base domain").fill("example.com")
     page.locator("#details-topology").select_option(str(control_planes))
+    expect(page.locator("#details-openshift_version")).not_to_have_value("")
+
+
+def make_cluster(page: Page, control_planes: int) -> None:
+    """The details, and on to the next step."""
+    give_details(page, control_planes)
     page.get_by_test_id("next").click()
     expect(page).to_have_url(re.compile(f"{_CLUSTER}/operators"))
 

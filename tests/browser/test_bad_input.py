@@ -258,6 +258,20 @@ def test_an_address_that_somebody_else_has(page: Page, tmp_path: Path) -> None:
         traveller.goes_on("networking")
 
 
+def test_a_service_that_is_away_when_it_is_asked_which_versions_there_are(page: Page, tmp_path: Path) -> None:
+    with open_stage(tmp_path, 1) as stage:
+        page.route("**/openshift-versions", lambda route: route.abort("connectionrefused"))
+        acts.log_in(page, stage)
+        page.get_by_label("Cluster name").fill("alpha")
+        page.get_by_label("Base domain").fill("example.com")
+        page.get_by_test_id("next").click()
+        expect(page.locator("#details-openshift_version")).to_be_focused()
+        expect(page.locator("#details-openshift_version-help")).to_contain_text("not known yet")
+        page.unroute("**/openshift-versions")
+        acts.make_cluster(page, 1)
+        assert stage.cluster()["openshift_version"] == stage.version
+
+
 def test_what_is_typed_outlives_service_and_session(page: Page, tmp_path: Path) -> None:
     with open_stage(tmp_path, 3, is_hurried=True) as stage:
         traveller = begin(page, stage)

@@ -77,6 +77,7 @@ PLAYED = (
 UNPLAYED = {
     "host/compatible-agent": "no service of ours wants a certain agent",
     "host/matches-site-files": "a site without files has none that a host could differ from",
+    "cluster/release-fetched": "only a site that installs itself fetches its release beforehand",
     "host/ignition-downloadable": "only hosts that join a cluster which exists download its Ignition",
     "cluster/cluster-judged": "what is changed is judged before anybody is answered",
 }

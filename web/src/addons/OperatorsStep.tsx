@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is installed on top of the cluster: single add-ons, or a bundle of them. */
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Checkbox, Content, EmptyState, EmptyStateBody, Gallery } from "@patternfly/react-core";
 import { getAddOns, updateCluster } from "../api/calls";
-import type { AddOns, Cluster } from "../api/types";
+import type { Cluster } from "../api/types";
 import { sentence, t } from "../i18n";
 import { Failure } from "../shell/Failure";
+import { useAsked } from "../store/asked";
 import { noteCluster } from "../store/clusters";
 import { AddOnCard } from "./AddOnCard";
 
 export function OperatorsStep({ cluster }: { cluster: Cluster }) {
-  const { found, error, reload } = useAddOns(cluster.id);
+  const { found, error, again } = useAsked(() => getAddOns(cluster.id), [cluster.id]);
   const [failed, setFailed] = useState<unknown>();
-  if (error) return <Failure error={error} title={t("addons.failed")} />;
+  if (error && !found) return <Failure error={error} title={t("addons.failed")} />;
   if (!found) return <p role="status">{t("addons.loading")}</p>;
   const { add_ons: all = [], bundles = [], trouble } = found;
   if (!all.length) {
@@ -30,7 +31,7 @@ export function OperatorsStep({ cluster }: { cluster: Cluster }) {
     setFailed(undefined);
     updateCluster(cluster.id, { olm_operators: [...wanted].map((name) => ({ name })) })
       .then(noteCluster, setFailed)
-      .then(reload);
+      .then(again);
   }
 
   return (
@@ -54,12 +55,4 @@ export function OperatorsStep({ cluster }: { cluster: Cluster }) {
       </Gallery>
     </>
   );
-}
-
-function useAddOns(id: string) {
-  const [found, setFound] = useState<AddOns>();
-  const [error, setError] = useState<unknown>();
-  const reload = () => getAddOns(id).then(setFound, setError);
-  useEffect(() => void reload(), [id]);
-  return { found, error, reload };
 }

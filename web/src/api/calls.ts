@@ -18,9 +18,9 @@ import type {
   HostLog,
   Manifest,
   NetworksReport,
-  OpenshiftVersion,
   Service,
   Timeline,
+  Versions,
   Why,
   WizardStep,
 } from "./types";
@@ -55,7 +55,7 @@ export const updateHost = (host: Host, body: HostUpdate): Promise<Host> =>
 export const deleteHost = (host: Host): Promise<void> => ask(hostOf(host), { method: "DELETE" });
 export const resetHost = (host: Host): Promise<Host> => ask(`${hostOf(host)}/actions/reset`, { method: "POST" });
 
-export const listVersions = (): Promise<Record<string, OpenshiftVersion>> => ask("/openshift-versions");
+export const listVersions = (): Promise<Versions> => ask("/openshift-versions");
 export const getDefaults = (): Promise<ClusterDefaults> => ask("/clusters/default-config");
 export const getService = (): Promise<Service> => ask("/service");
 export const getCheckTexts = (): Promise<CheckTexts> => ask("/validations");

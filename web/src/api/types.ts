@@ -17,7 +17,8 @@ export type DiskExtras = Schemas["DiskExtras"];
 export type Neighbour = Schemas["Neighbour"];
 export type Manifest = Schemas["Manifest"];
 export type LoginAnswer = Schemas["LoginAnswer"];
-export type OpenshiftVersion = Schemas["OpenshiftVersion"];
+/** What can be installed, by version. */
+export type Versions = Record<string, Schemas["OpenshiftVersion"]>;
 export type ClusterDefaults = Schemas["ClusterDefaultConfig"];
 export type Credentials = Schemas["Credentials"];
 export type LoggedEvent = Schemas["Event"];

@@ -2,7 +2,7 @@
 /** The fields of a cluster's details. */
 import { ExpandableSection, FormFieldGroup, FormFieldGroupHeader, FormGroup, Radio } from "@patternfly/react-core";
 import { useState } from "react";
-import type { OpenshiftVersion } from "../api/types";
+import type { Versions } from "../api/types";
 import { ChoiceField, TextField } from "../forms/fields";
 import { t } from "../i18n";
 import type { DetailFaults, Details } from "./details";
@@ -11,7 +11,8 @@ interface Props {
   value: Details;
   faults: DetailFaults;
   set: <K extends keyof Details>(field: K, value: Details[K]) => void;
-  versions: Record<string, OpenshiftVersion>;
+  /** None while it is not known which there are. */
+  versions?: Versions;
   /** A cluster that exists keeps its version; whether the service has a pull secret of it. */
   made?: { hasSecret: boolean };
   /** Whether the medium has a pull secret with it. */
@@ -27,7 +28,8 @@ export function DetailsFields({ value, faults, set, versions, made, isBrought }:
     fault: faults[field],
     onChange: (next: string) => set(field, next.trim()),
   });
-  const architectures = versions[value.openshift_version]?.cpu_architectures ?? [value.cpu_architecture];
+  const known = versions ?? {};
+  const architectures = known[value.openshift_version]?.cpu_architectures ?? [value.cpu_architecture];
   const [isOpen, setOpen] = useState(Boolean(value.http_proxy || value.https_proxy || value.additional_ntp_source));
   return (
     <>
@@ -39,12 +41,13 @@ export function DetailsFields({ value, faults, set, versions, made, isBrought }:
         isRequired
       />
       <ChoiceField
-        id="details-version"
+        id="details-openshift_version"
         label={t("details.version")}
         value={value.openshift_version}
+        fault={faults.openshift_version}
         isDisabled={Boolean(made)}
-        help={made ? t("details.version.fixed") : undefined}
-        options={versionOptions(versions, value.openshift_version)}
+        help={made ? t("details.version.fixed") : versions && !Object.keys(versions).length ? t("details.version.none") : undefined}
+        options={versionOptions(known, value.openshift_version)}
         onChange={(next) => set("openshift_version", next)}
       />
       <ChoiceField
@@ -82,7 +85,7 @@ export function DetailsFields({ value, faults, set, versions, made, isBrought }:
   );
 }
 
-function versionOptions(versions: Record<string, OpenshiftVersion>, chosen: string) {
+function versionOptions(versions: Versions, chosen: string) {
   const found = Object.entries(versions).map(([value, each]) => ({ value, label: each.display_name }));
   return chosen && !versions[chosen] ? [{ value: chosen, label: chosen }, ...found] : found;
 }

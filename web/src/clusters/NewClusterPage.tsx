@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Make a cluster: its details, after which its hosts can come. */
-import { type FormEvent, useEffect, useRef, useState } from "react";
+import { type FormEvent, useRef, useState } from "react";
 import { ActionGroup, Button, Content, Form, PageSection } from "@patternfly/react-core";
 import { createCluster, createInfraEnv, listInfraEnvs, listVersions } from "../api/calls";
-import type { Cluster, OpenshiftVersion } from "../api/types";
+import type { Cluster, Versions } from "../api/types";
 import { t } from "../i18n";
 import { go, pathOf } from "../routing";
 import { Failure } from "../shell/Failure";
+import { useAsked } from "../store/asked";
 import { noteCluster } from "../store/clusters";
 import { useService } from "../store/service";
 import { checkDetails, createParams, type DetailFaults, type Details, EMPTY } from "./details";
 import { DetailsFields } from "./DetailsFields";
 
 export function NewClusterPage() {
-  const [value, setValue] = useState(EMPTY);
+  const [typed, setTyped] = useState<Partial<Details>>({});
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const [isAll, setAll] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const made = useRef<Cluster>();
   const { mode, pull_secret_there } = useService();
-  const versions = useVersions((found) => setValue((old) => (old.openshift_version ? old : { ...old, ...found })));
+  const { found: versions } = useAsked(listVersions, []);
 
-  const faults = checkDetails(value);
+  const value = { ...EMPTY, ...usualOf(versions ?? {}, typed.openshift_version), ...typed };
+  const faults: DetailFaults = { ...checkDetails(value), openshift_version: versions ? "" : t("details.version.unknown") };
   const shown = Object.fromEntries(
     Object.entries(faults).filter(([field]) => isAll || touched.has(field)),
   ) as DetailFaults;
 
   function set<K extends keyof Details>(field: K, next: Details[K]): void {
-    setValue((old) => ({ ...old, [field]: next }));
+    setTyped((old) => ({ ...old, [field]: next }));
     setTouched((old) => new Set(old).add(field));
   }
 
@@ -82,15 +84,10 @@ async function ensureInfraEnv(cluster: Cluster, value: Details): Promise<void> {
   await createInfraEnv({ name: `${value.name}-hosts`, pull_secret, cpu_architecture, cluster_id: cluster.id });
 }
 
-function useVersions(onDefault: (found: Partial<Details>) => void): Record<string, OpenshiftVersion> {
-  const [versions, setVersions] = useState<Record<string, OpenshiftVersion>>({});
-  const tell = useRef(onDefault);
-  useEffect(() => {
-    listVersions().then((found) => {
-      setVersions(found);
-      const first = Object.entries(found).find(([, each]) => each.default) ?? Object.entries(found)[0];
-      if (first) tell.current({ openshift_version: first[0], cpu_architecture: first[1].cpu_architectures[0] ?? "x86_64" });
-    }, () => undefined);
-  }, []);
-  return versions;
+/** The version that is taken unless somebody chooses one, and what that runs on. */
+function usualOf(versions: Versions, chosen?: string): Partial<Details> {
+  const all = Object.entries(versions);
+  const version = chosen ?? (all.find(([, each]) => each.default) ?? all[0])?.[0];
+  if (!version) return {};
+  return { openshift_version: version, cpu_architecture: versions[version]?.cpu_architectures[0] ?? EMPTY.cpu_architecture };
 }

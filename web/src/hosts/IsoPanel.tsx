@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The discovery image: by the browser, by curl, or by the BMC of the machines. */
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Alert, Button, ClipboardCopy, ExpandableSection } from "@patternfly/react-core";
 import DownloadIcon from "@patternfly/react-icons/dist/esm/icons/download-icon";
 import { listInfraEnvs } from "../api/calls";
@@ -8,15 +8,12 @@ import type { Cluster, InfraEnv } from "../api/types";
 import { t } from "../i18n";
 import { dayTime, size } from "../i18n/time";
 import { Failure } from "../shell/Failure";
+import { useAsked } from "../store/asked";
 
 export function IsoPanel({ cluster, isOpen }: { cluster: Cluster; isOpen: boolean }) {
   const [open, setOpen] = useState(isOpen);
-  const [env, setEnv] = useState<InfraEnv>();
-  const [error, setError] = useState<unknown>();
-  useEffect(() => {
-    if (!open) return;
-    listInfraEnvs(cluster.id).then((found) => setEnv(found[0]), setError);
-  }, [cluster.id, open]);
+  const { found, error } = useAsked(async () => (open ? listInfraEnvs(cluster.id) : []), [cluster.id, open]);
+  const env = found?.[0];
   return (
     <ExpandableSection
       toggleText={t("iso.title")}

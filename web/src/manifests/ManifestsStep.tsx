@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Manifests that are applied with the installation. */
-import { type ChangeEvent, useEffect, useRef, useState } from "react";
+import { type ChangeEvent, useRef, useState } from "react";
 import { Button, Content } from "@patternfly/react-core";
 import PencilAltIcon from "@patternfly/react-icons/dist/esm/icons/pencil-alt-icon";
 import TrashIcon from "@patternfly/react-icons/dist/esm/icons/trash-icon";
@@ -9,19 +9,19 @@ import { createManifest, deleteManifest, getManifest, listManifests } from "../a
 import type { Cluster, Manifest } from "../api/types";
 import { t } from "../i18n";
 import { Failure } from "../shell/Failure";
+import { useAsked } from "../store/asked";
 import { encode, LIMIT } from "./encode";
 import { ManifestForm, type Edited } from "./ManifestForm";
 
 type Failed = { title: string; error: unknown };
 
 export function ManifestsStep({ cluster }: { cluster: Cluster }) {
-  const [list, setList] = useState<Manifest[]>();
+  const { found, error, again: load } = useAsked(() => listManifests(cluster.id), [cluster.id]);
+  const list = found?.filter((each) => each.manifest_source !== "system");
   const [edited, setEdited] = useState<Edited>();
   const [failed, setFailed] = useState<Failed>();
   const input = useRef<HTMLInputElement>(null);
   const fail = (title: string) => (error: unknown) => setFailed({ title, error });
-  const load = () => listManifests(cluster.id).then((all) => setList(all.filter((each) => each.manifest_source !== "system")), fail(t("manifests.load.failed")));
-  useEffect(() => void load(), [cluster.id]);
 
   async function upload(event: ChangeEvent<HTMLInputElement>): Promise<void> {
     const files = [...(event.target.files ?? [])];
@@ -35,7 +35,7 @@ export function ManifestsStep({ cluster }: { cluster: Cluster }) {
     } catch (error) {
       setFailed({ title: t("manifests.failed"), error });
     }
-    await load();
+    load();
   }
 
   function edit(one: Manifest): void {
@@ -49,6 +49,7 @@ export function ManifestsStep({ cluster }: { cluster: Cluster }) {
   return (
     <>
       <Content component="p">{t("manifests.intro")}</Content>
+      <Failure error={error} title={t("manifests.load.failed")} />
       {failed && <Failure {...failed} onClose={() => setFailed(undefined)} />}
       {!list?.length && !edited && <p className="app-quiet">{t(list ? "manifests.none" : "wizard.loading")}</p>}
       {Boolean(list?.length) && <ManifestTable list={list!} onEdit={edit} onRemove={remove} />}
@@ -60,7 +61,7 @@ export function ManifestsStep({ cluster }: { cluster: Cluster }) {
           taken={(list ?? []).map((each) => each.file_name ?? "")}
           onDone={() => {
             setEdited(undefined);
-            void load();
+            load();
           }}
         />
       ) : (

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The network of the cluster: saved as it is typed, and checked by the hosts themselves. */
-import { useEffect, useState } from "react";
 import { ExpandableSection, Form, FormGroup, Radio, Switch } from "@patternfly/react-core";
 import { getDefaults, updateCluster } from "../api/calls";
-import type { Cluster, ClusterDefaults } from "../api/types";
+import type { Cluster } from "../api/types";
 import { TextField } from "../forms/fields";
 import { SaveState } from "../forms/SaveState";
 import { useDraft } from "../forms/useDraft";
 import { t } from "../i18n";
+import { useAsked } from "../store/asked";
 import { noteCluster } from "../store/clusters";
 import { Topology } from "../topology/Topology";
 import { useFlush } from "../wizard/flush";
@@ -18,7 +18,7 @@ import { checkValues, isSingle, paramsOf, secondStack, valuesOf } from "./values
 
 export function NetworkingStep({ cluster }: { cluster: Cluster }) {
   const known = (cluster.host_networks ?? []).map((each) => each.cidr ?? "").filter(Boolean);
-  const defaults = useDefaults();
+  const defaults = useAsked(getDefaults, []).found ?? {};
   const draft = useDraft({
     from: valuesOf(cluster),
     check: (value) => checkValues(value, known),
@@ -88,12 +88,4 @@ export function NetworkingStep({ cluster }: { cluster: Cluster }) {
       <Topology cluster={cluster} />
     </>
   );
-}
-
-function useDefaults(): ClusterDefaults {
-  const [defaults, setDefaults] = useState<ClusterDefaults>({});
-  useEffect(() => {
-    getDefaults().then(setDefaults, () => undefined);
-  }, []);
-  return defaults;
 }

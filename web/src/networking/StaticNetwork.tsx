@@ -1,42 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Static addresses for hosts that boot from now on, judged by the service as they are typed. */
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { ActionGroup, Alert, Button, Form } from "@patternfly/react-core";
 import { listInfraEnvs, updateInfraEnv } from "../api/calls";
-import type { Cluster, InfraEnv } from "../api/types";
+import type { Cluster } from "../api/types";
 import { t } from "../i18n";
 import { Failure } from "../shell/Failure";
+import { useAsked } from "../store/asked";
 import { missingIn } from "./simple";
 import { configOf, EMPTY_HOST, parseHosts, type StaticHost } from "./statics";
 import { StaticHostFields } from "./StaticHostFields";
 import { useNetworkCheck } from "./useNetworkCheck";
 
 export function StaticNetwork({ cluster }: { cluster: Cluster }) {
-  const [env, setEnv] = useState<InfraEnv>();
-  const [hosts, setHosts] = useState<StaticHost[]>();
+  const { found, error: missing } = useAsked(() => listInfraEnvs(), [cluster.id]);
+  const env = found?.find((each) => each.cluster_id === cluster.id) ?? found?.[0];
+  const [typed, setHosts] = useState<StaticHost[]>();
   const [error, setError] = useState<unknown>();
   const [isSaved, setSaved] = useState(false);
-  useEffect(() => {
-    listInfraEnvs().then((all) => {
-      const found = all.find((each) => each.cluster_id === cluster.id) ?? all[0];
-      setEnv(found);
-      setHosts((old) => old ?? parseHosts(found?.static_network_config));
-    }, setError);
-  }, [cluster.id]);
-  const check = useNetworkCheck(hosts ?? []);
-  if (!env || !hosts) return <Failure error={error} title={t("static.failed")} />;
+  const hosts = typed ?? parseHosts(env?.static_network_config);
+  const check = useNetworkCheck(hosts);
+  if (!env) return <Failure error={missing} title={t("static.failed")} />;
 
   function put(at: number, host?: StaticHost): void {
     setSaved(false);
-    setHosts(hosts!.flatMap((each, index) => (index === at ? (host ? [host] : []) : [each])));
+    setHosts(hosts.flatMap((each, index) => (index === at ? (host ? [host] : []) : [each])));
   }
 
   async function save(): Promise<void> {
     setError(undefined);
-    const open = hosts!.findIndex((host) => host.simple && missingIn(host.simple));
-    if (open >= 0) return setError(new Error(`${t("static.host", { at: open + 1 })}: ${missingIn(hosts![open]!.simple!)}`));
+    const open = hosts.findIndex((host) => host.simple && missingIn(host.simple));
+    if (open >= 0) return setError(new Error(`${t("static.host", { at: open + 1 })}: ${missingIn(hosts[open]!.simple!)}`));
     try {
-      setEnv(await updateInfraEnv(env!.id, { static_network_config: hosts!.map(configOf) }));
+      await updateInfraEnv(env!.id, { static_network_config: hosts.map(configOf) });
       setSaved(true);
     } catch (caught) {
       setError(caught);

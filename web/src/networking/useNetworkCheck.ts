@@ -3,6 +3,7 @@
 import { useEffect, useState } from "react";
 import { checkNetworks } from "../api/calls";
 import type { Finding } from "../api/types";
+import { AGAIN_MS, isPassing } from "../store/asked";
 import { configOf, type StaticHost } from "./statics";
 
 const QUIET_MS = 500;
@@ -22,7 +23,8 @@ export function useNetworkCheck(hosts: StaticHost[]): NetworkCheck {
     if (text === "[]") return setCheck(NOTHING);
     let isNow = true;
     setCheck((old) => ({ ...old, state: "checking" }));
-    const timer = setTimeout(() => {
+    let timer = setTimeout(ask, QUIET_MS);
+    function ask(): void {
       checkNetworks({ hosts: JSON.parse(text) as object[] }).then(
         (found) => {
           const own = (found.hosts ?? []).map((each) => [...(each.problems ?? [])]);
@@ -30,9 +32,13 @@ export function useNetworkCheck(hosts: StaticHost[]): NetworkCheck {
           const isFine = [...own.flat(), ...all].length === 0;
           if (isNow) setCheck({ state: isFine ? "fine" : "bad", hosts: own, all });
         },
-        () => isNow && setCheck({ ...NOTHING, state: "unchecked" }),
+        (error: unknown) => {
+          if (!isNow) return;
+          setCheck({ ...NOTHING, state: "unchecked" });
+          if (isPassing(error)) timer = setTimeout(ask, AGAIN_MS);
+        },
       );
-    }, QUIET_MS);
+    }
     return () => {
       isNow = false;
       clearTimeout(timer);

@@ -7,6 +7,7 @@ import type { Cluster } from "../api/types";
 import { t } from "../i18n";
 import { Failure } from "../shell/Failure";
 import { noteCluster } from "../store/clusters";
+import { useAway } from "../store/live";
 import { useService } from "../store/service";
 
 const RUNNING: Cluster["status"][] = ["preparing-for-installation", "installing", "installing-pending-user-action", "finalizing"];
@@ -23,6 +24,7 @@ function Ask({ cluster, action }: { cluster: Cluster; action: "cancel" | "reset"
   const [isOpen, setOpen] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
+  const away = useAway();
 
   async function confirm(): Promise<void> {
     setBusy(true);
@@ -39,7 +41,7 @@ function Ask({ cluster, action }: { cluster: Cluster; action: "cancel" | "reset"
 
   return (
     <>
-      <Button variant={action === "cancel" ? "secondary" : "primary"} isDanger={action === "cancel"} onClick={() => setOpen(true)} data-testid={action}>
+      <Button variant={action === "cancel" ? "secondary" : "primary"} isDanger={action === "cancel"} isDisabled={away !== undefined} title={away} onClick={() => setOpen(true)} data-testid={action}>
         {t(`action.${action}`)}
       </Button>
       <Modal isOpen={isOpen} variant="small" onClose={() => setOpen(false)} aria-labelledby="action-title">

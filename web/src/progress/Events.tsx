@@ -9,7 +9,7 @@ import { nameOf, sortHosts } from "../hosts/facts";
 import { sentence, t } from "../i18n";
 import { clockTime, dayTime } from "../i18n/time";
 import { Failure } from "../shell/Failure";
-import { useAsked } from "./useAsked";
+import { useAsked } from "../store/asked";
 
 type Severity = LoggedEvent["severity"];
 const SEVERITIES: Severity[] = ["info", "warning", "error", "critical"];

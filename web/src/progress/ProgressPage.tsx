@@ -7,6 +7,7 @@ import { ClusterStatus } from "../clusters/ClusterStatus";
 import { Handover } from "../handover/Handover";
 import { useKept } from "../handover/kept";
 import { t } from "../i18n";
+import { useAsked } from "../store/asked";
 import { StartOver } from "../wizard/StartOver";
 import { Actions } from "./Actions";
 import { AddOnStates } from "./AddOnStates";
@@ -15,7 +16,6 @@ import { HostLogs } from "./HostLogs";
 import { Outcome } from "./Outcome";
 import { Overall } from "./Overall";
 import { Timelines } from "./Timelines";
-import { useAsked } from "./useAsked";
 import { WhyPanel } from "./WhyPanel";
 
 export function ProgressPage({ cluster, why }: { cluster: Cluster; why?: Why }) {

@@ -16,9 +16,9 @@ import type { Cluster, StepId, WizardStep } from "../api/types";
 import { sortHosts } from "../hosts/facts";
 import { t } from "../i18n";
 import { isSingle } from "../networking/values";
-import { useAsked } from "../progress/useAsked";
 import { pathOf } from "../routing";
 import { Go } from "../shell/Go";
+import { useAsked } from "../store/asked";
 import { HostSummary } from "./HostSummary";
 
 export function ReviewStep({ cluster, steps }: { cluster: Cluster; steps: WizardStep[] }) {

@@ -25,12 +25,12 @@ export const HostDisks = memo(
         <Table variant="compact" aria-label={t("storage.table", { host: name })}>
           <Thead>
             <Tr>
-              <Th>{t("storage.install")}</Th>
+              <Th modifier="wrap">{t("storage.install")}</Th>
               <Th>{t("host.disk")}</Th>
               <Th>{t("host.size")}</Th>
               <Th>{t("host.type")}</Th>
-              <Th>{t("storage.what")}</Th>
-              <Th>{t("storage.then")}</Th>
+              <Th modifier="wrap">{t("storage.what")}</Th>
+              <Th modifier="wrap">{t("storage.then")}</Th>
             </Tr>
           </Thead>
           <Tbody>

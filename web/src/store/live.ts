@@ -2,11 +2,12 @@
 /** Keeps what is shown true: by the stream of changes, or by asking again where there is no stream. */
 import { useEffect } from "react";
 import { API } from "../api/client";
+import { t } from "../i18n";
 import { session } from "../session/session";
 import { now } from "./clock";
 import { loadChanges, loadCluster, loadList } from "./clusters";
 import { loadService } from "./service";
-import { makeStore } from "./store";
+import { makeStore, useStore } from "./store";
 
 export interface Link {
   /** live: by the stream; asking: again and again; lost: nobody answers. */
@@ -17,6 +18,11 @@ export interface Link {
 }
 
 export const link = makeStore<Link>({ state: "starting", heardAt: 0, tries: 0 });
+
+/** Why nothing can be asked of the service now; what would fail is not offered. */
+export function useAway(): string | undefined {
+  return useStore(link, (value) => value.state) === "lost" ? t("link.lost.long") : undefined;
+}
 
 /** Somebody else on the page says that the service is away, and why: one word about it is enough. */
 export const isAwayExplained = makeStore(false);

@@ -3,19 +3,23 @@
 import { useEffect } from "react";
 import { getCheckTexts } from "../api/calls";
 import type { CheckTexts } from "../api/types";
+import { AGAIN_MS, isPassing } from "./asked";
 import { makeStore, useStore } from "./store";
 
 const texts = makeStore<CheckTexts>({ host: {}, cluster: {} });
-let asking: Promise<void> | undefined;
+let isAsked = false;
+
+function load(): void {
+  isAsked = true;
+  getCheckTexts().then(
+    (found) => texts.set(() => found),
+    (error: unknown) => isPassing(error) && setTimeout(load, AGAIN_MS),
+  );
+}
 
 export function useCheckTexts(): CheckTexts {
   useEffect(() => {
-    asking ??= getCheckTexts().then(
-      (found) => texts.set(() => found),
-      () => {
-        asking = undefined;
-      },
-    );
+    if (!isAsked) load();
   }, []);
   return useStore(texts, (value) => value);
 }

@@ -7,7 +7,7 @@ import { listHosts } from "../api/calls";
 import type { Cluster } from "../api/types";
 import { nameOf, sortHosts } from "../hosts/facts";
 import { t } from "../i18n";
-import { useAsked } from "../progress/useAsked";
+import { useAsked } from "../store/asked";
 import { type Reach, reachOf } from "./model";
 
 const SHOWN = 16;

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The details of a cluster that exists: saved as they are typed. */
-import { useEffect, useState } from "react";
 import { Form } from "@patternfly/react-core";
 import { listVersions, updateCluster } from "../api/calls";
-import type { Cluster, OpenshiftVersion } from "../api/types";
+import type { Cluster } from "../api/types";
 import { checkDetails, detailsOf, updateParams } from "../clusters/details";
 import { DetailsFields } from "../clusters/DetailsFields";
 import { SaveState } from "../forms/SaveState";
 import { useDraft } from "../forms/useDraft";
+import { useAsked } from "../store/asked";
 import { noteCluster } from "../store/clusters";
 import { useFlush } from "./flush";
 
 export function DetailsStep({ cluster }: { cluster: Cluster }) {
-  const [versions, setVersions] = useState<Record<string, OpenshiftVersion>>({});
-  useEffect(() => {
-    listVersions().then(setVersions, () => undefined);
-  }, []);
+  const versions = useAsked(listVersions, []).found ?? {};
   const draft = useDraft({
     from: detailsOf(cluster),
     check: checkDetails,

@@ -8,6 +8,7 @@ import { t } from "../i18n";
 import { go } from "../routing";
 import { Failure } from "../shell/Failure";
 import { known } from "../store/clusters";
+import { useAway } from "../store/live";
 import { useService } from "../store/service";
 
 export function StartOver({ cluster }: { cluster: Cluster }) {
@@ -15,6 +16,7 @@ export function StartOver({ cluster }: { cluster: Cluster }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const { mode } = useService();
+  const away = useAway();
   const isRunning = /^(preparing|installing|finalizing)/.test(cluster.status);
   if (mode === "status" || mode === "site" || (mode === "many" && isRunning)) return null;
 
@@ -33,7 +35,7 @@ export function StartOver({ cluster }: { cluster: Cluster }) {
 
   return (
     <>
-      <Button variant="link" onClick={() => setOpen(true)} data-testid="start-over">
+      <Button variant="link" isDisabled={away !== undefined} title={away} onClick={() => setOpen(true)} data-testid="start-over">
         {t(mode === "interactive" ? "over.button" : "over.delete")}
       </Button>
       <Modal isOpen={isOpen} variant="small" onClose={() => setOpen(false)} aria-labelledby="over-title">
