@@ -10,7 +10,7 @@ import os
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from datetime import UTC, datetime
@@ -221,8 +221,11 @@ class Running:
         return SecureHeaders(limited, _request_names(os.urandom), PREFIX)
 
     @contextlib.asynccontextmanager
-    async def serve(self) -> AsyncIterator[None]:
-        """Serve until the body ends; requests under way get a moment to end."""
+    async def serve(self, first: Callable[[], Awaitable[None]] | None = None) -> AsyncIterator[None]:
+        """Serve until the body ends; requests under way get a moment to end.
+
+        ``first``: what has to be done before anybody is answered; who asks meanwhile waits.
+        """
         async with contextlib.AsyncExitStack() as stack:
             if self._claim is not None:
                 stack.callback(self._claim.release)
@@ -239,6 +242,8 @@ class Running:
             if self._claim is not None:
                 stack.push_async_callback(_end, asyncio.ensure_future(self._stay(self._claim)))
             self.service.preparer.look_at_all()
+            if first is not None:
+                await first()
             if self._sockets.media is not None:
                 await stack.enter_async_context(_serve_media(self._desk, self._sockets.media))
             if self._sockets.redirect is not None:

@@ -186,6 +186,13 @@ class AddOn(State, frozen=True, kw_only=True):
     disk_mib: int = 0
 
 
+class ReleaseSight(State, frozen=True, kw_only=True):
+    """What a service knows of the release of its site; neither here nor with trouble, it is being fetched."""
+
+    is_here: bool = False
+    trouble: str = ""
+
+
 class Cluster(State, frozen=True, kw_only=True):
     """A cluster that is, or is to be."""
 
@@ -266,6 +273,8 @@ class Cluster(State, frozen=True, kw_only=True):
     """What of them people have: the domain of the kubeconfig, and the file with the password."""
     rivals: tuple[str, ...] | None = None
     """MACs of others that answer at the address where the hosts of a site meet; None without a site."""
+    release: ReleaseSight | None = None
+    """What is known of the release of a site that installs itself; None without such a site."""
     strangers: dict[str, str] | None = None
     """Names of nodes whose installation the service lost with its memory, by host id; None without one."""
     org_soft_timeouts_enabled: bool = False

@@ -31,7 +31,7 @@ _FAILING: Final = ("failure", "error")
 _ORDER: Final = ("failure", "error", "pending")
 _PLACES: Final[Mapping[StepId, frozenset[str]]] = {
     "cluster-details": frozenset(
-        {"dns-domain-defined", "pull-secret-set", "platform-requirements-satisfied"}
+        {"dns-domain-defined", "pull-secret-set", "platform-requirements-satisfied", "release-fetched"}
     ),
     "storage": frozenset(
         {

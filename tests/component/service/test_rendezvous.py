@@ -11,7 +11,7 @@ from muster.service.hosting import Running
 from muster.service.rendezvous.medium import load_medium
 from muster.service.rendezvous.serving import Here, serve_installed, serve_live, wait_until_installed
 from muster.serving.listen import open_socket, parse_endpoint
-from tests.component.service.whole import come, play
+from tests.component.service.whole import play
 from tests.seeds import fixed_secrets
 from tests.unit.service.rendezvous.test_medium import boot
 
@@ -43,7 +43,7 @@ def test_a_site_is_served_from_its_medium_and_again_from_a_copy_of_its_data(tmp_
                 load_medium(root), tmp_path / "live", listening, Here("emulated")
             ) as running:
                 assert running.url == "https://192.0.2.10:8090"
-                await come(lambda: has_site(running, *ids))
+                assert has_site(running, *ids), "before anybody is answered"
                 cluster = running.service.engine.cluster(secrets.cluster_id)
                 assert (cluster.name, cluster.control_plane_count) == ("shop1", 1)
         shutil.copytree(tmp_path / "live", tmp_path / "disk")

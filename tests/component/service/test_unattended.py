@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -71,14 +71,24 @@ def _wish(number: int, host: Machine, hints: RootDeviceHints | None) -> Wish:
 
 
 @asynccontextmanager
-async def unattended(site: Whole, wanted: Course, clock: Change | None = None) -> AsyncIterator[None]:
-    task = asyncio.ensure_future(Unattended(site.running.service, wanted, clock).run())
+async def going(*works: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Something goes on until the body ends."""
+    tasks = [asyncio.ensure_future(work) for work in works]
     try:
         yield
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        for task in tasks:
+            task.cancel()
+        for found in await asyncio.gather(*tasks, return_exceptions=True):
+            assert found is None or isinstance(found, asyncio.CancelledError), found
+
+
+@asynccontextmanager
+async def unattended(site: Whole, wanted: Course, clock: Change | None = None) -> AsyncIterator[None]:
+    """A site whose release is there at once."""
+    player = Unattended(site.running.service, wanted, clock)
+    async with going(player.run(), player.note_release(())):
+        yield
 
 
 async def events(site: Whole) -> list[dict[str, Any]]:
@@ -150,7 +160,7 @@ def test_add_ons_that_need_more_than_hosts_have_are_waited_with(tmp_path: Path) 
             hosts = machines(3)
             driving = Unattended(site.running.service, course(site, hosts))
             # It is told before there is a cluster: the release may be there first.
-            noted = asyncio.ensure_future(driving.note_add_ons((AddOn(id="mill", ram_mib=10**6),)))
+            noted = asyncio.ensure_future(driving.note_release((AddOn(id="mill", ram_mib=10**6),)))
             task = asyncio.ensure_future(driving.run())
             await noted
             async with site.hosts(MEETING.infra_env_id, hosts):
@@ -162,13 +172,13 @@ def test_add_ons_that_need_more_than_hosts_have_are_waited_with(tmp_path: Path) 
                 reason = (await reasons(site))["has-memory-for-role"]
                 assert "1000000 MiB of them for the add-ons mill" in reason["hosts"][0]["message"]
                 assert "add-ons" in reason["fix"]
-                await driving.note_add_ons((AddOn(id="mill", ram_mib=1, disk_mib=10**9),))
+                await driving.note_release((AddOn(id="mill", ram_mib=1, disk_mib=10**9),))
 
                 async def has_no_disk() -> bool:
                     return "has-min-valid-disks" in await reasons(site)
 
                 await come(has_no_disk)
-                await driving.note_add_ons((AddOn(id="mill", ram_mib=1),))
+                await driving.note_release((AddOn(id="mill", ram_mib=1),))
                 await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -350,9 +360,11 @@ def test_nothing_is_installed_while_another_has_the_rendezvous_ip(tmp_path: Path
         async with open_service(tmp_path) as site:
             hosts = machines(3)
             player = Unattended(site.running.service, course(site, hosts), look_s=0.01)
-            tasks = [asyncio.ensure_future(work) for work in (player.run(), player.watch_rivals(look))]
-            await made(site)
-            async with site.hosts(MEETING.infra_env_id, hosts):
+            await player.create()
+            async with (
+                going(player.run(), player.note_release(()), player.watch_rivals(look)),
+                site.hosts(MEETING.infra_env_id, hosts),
+            ):
                 await site.until(
                     MEETING.cluster_id,
                     lambda each: [host["status"] for host in each.get("hosts", ())] == ["known"] * 3,
@@ -361,8 +373,41 @@ def test_nothing_is_installed_while_another_has_the_rendezvous_ip(tmp_path: Path
                 assert "52:54:00:00:00:99" in (await reasons(site))["rendezvous-ip-unique"]["message"]
                 found.clear()
                 await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+
+    play(scene)
+
+
+def test_nothing_is_begun_before_the_release_is_there(tmp_path: Path) -> None:
+    """Whatever hosts are ready, and in whichever life of the service."""
+    hosts = machines(3)
+
+    async def waits(site: Whole, words: str) -> None:
+        async def is_all() -> bool:
+            found = await reasons(site)
+            return list(found) == ["release-fetched"] and found["release-fetched"]["message"] == words
+
+        await come(is_all)
+        await site.until(MEETING.cluster_id, lambda each: each["status"] == "insufficient")
+        assert "prepare_installation_failed" not in {each["name"] for each in await events(site)}
+
+    async def scene() -> None:
+        fetched = "the release of the site is being fetched"
+        async with open_service(tmp_path) as site:
+            player = Unattended(site.running.service, course(site, hosts))
+            await player.create()
+            async with going(player.run()), site.hosts(MEETING.infra_env_id, hosts):
+                await waits(site, fetched)
+                await player.note_no_release("nobody answers at registry.example.com")
+                await waits(
+                    site,
+                    "the release of the site cannot be fetched: nobody answers at registry.example.com",
+                )
+        async with open_service(tmp_path) as site:
+            player = Unattended(site.running.service, course(site, hosts))
+            await player.create()
+            async with going(player.run()), site.hosts(MEETING.infra_env_id, hosts):
+                await waits(site, fetched)
+                await player.note_release(())
+                await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
 
     play(scene)

@@ -76,7 +76,7 @@ def _kind_faults(count: int, wanted: ManifestToCheck) -> Iterator[Finding]:
     kind: type = list if ".patch" in wanted.file_name else dict
     try:
         bodies = [each for each in yaml.load_all(wanted.content, yaml.CSafeLoader) if each is not None]
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError):
         yield Finding(
             severity="error", message="it is not YAML that Kubernetes reads", fix="write plain YAML"
         )

@@ -12,7 +12,6 @@ from typing import Annotated, Final
 
 import msgspec
 
-from muster.config.check import check_folder
 from muster.config.derive import addresses
 from muster.config.document.folder import Memory
 from muster.config.document.parse import parse_yaml
@@ -100,6 +99,9 @@ def _together(
     hosts: Sequence[HostStaticNetworkConfig], rendezvous_ip: str, found: list[list[Finding]]
 ) -> list[Finding]:
     """The hosts as one site: the same address or card twice, gateways out of reach, the rendezvous IP."""
+    # All rules of a site's files: loaded when somebody asks, as a service has to start quickly on slow hosts.
+    from muster.config.check import check_folder
+
     text, starts = _render(hosts, rendezvous_ip)
     site, problems = check_folder(Memory({_FILE: text.encode()}), Environment())
     general = list(_rendezvous(site, rendezvous_ip))

@@ -113,7 +113,7 @@ def _check_yaml(name: str, body: bytes) -> None:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""
         raise checks.refuse("content", f"{name} is not YAML{where}") from None
-    except (UnicodeDecodeError, ValueError, RecursionError):
+    except (ValueError, LookupError, AttributeError, RecursionError):  # As of a value that is not of its tag.
         raise checks.refuse("content", f"{name} is not YAML") from None
     wanted: type = list if ".patch" in name else dict
     if not documents or not all(isinstance(each, wanted) for each in documents):

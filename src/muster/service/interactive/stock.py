@@ -76,7 +76,7 @@ class Named:
             registries=medium.registries,
             authorities=(medium.trust_bundle,) if medium.trust_bundle else (),
         )
-        self._release = SiteRelease(ReleasePlace(self._image, self._architecture, settings))
+        self._release = SiteRelease(ReleasePlace(self._image, self._architecture, lambda: settings))
 
     @property
     def offers(self) -> Offers:

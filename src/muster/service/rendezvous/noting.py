@@ -8,6 +8,7 @@ from typing import Final
 
 from muster.clock import Change
 from muster.service.realm import Draft
+from muster.service.state import AddOn, ReleaseSight
 
 MAX_NAME: Final = 64
 _MOST_STRANGERS: Final = 100
@@ -25,6 +26,14 @@ def note_rivals(rivals: tuple[str, ...], draft: Draft) -> None:
     if rivals:
         text = f"The rendezvous IP is also that of {', '.join(rivals)}: nothing is installed while that is so"
         draft.tell(draft.cluster, "rendezvous_ip_doubled", text, severity="error")
+
+
+def note_release(found: ReleaseSight, add_ons: tuple[AddOn, ...], draft: Draft) -> None:
+    """The release of the site is being fetched, cannot be, or is here with what add-ons take."""
+    draft.change(draft.cluster, release=found, add_ons=add_ons)
+    if found.trouble:
+        text = f"The release of the site cannot be fetched: {found.trouble}"
+        draft.tell(draft.cluster, "release_not_fetched", text, severity="warning")
 
 
 def note_stranger(draft: Draft, host_id: str, name: str) -> None:

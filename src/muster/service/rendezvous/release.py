@@ -6,20 +6,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from muster.errors import MusterError, UserError
 from muster.frozen import dataclass
 from muster.model.plan import Plan
-from muster.release.layers import read_files
-from muster.release.mirror.origins import nearest, open_origins
 from muster.release.model import RELEASE_FILE, Release
-from muster.release.oci.client import Settings
 from muster.release.oci.logins import Logins, parse_logins
 from muster.release.oci.reference import parse_reference
+from muster.release.off_loop import off_loop
 from muster.release.text import parse_release
+
+if TYPE_CHECKING:
+    from muster.release.oci.client import Settings
 
 _LARGEST: Final = 64 << 20
 _FIRST_S: Final = 1.0
@@ -28,9 +30,16 @@ _logger: Final = logging.getLogger(__name__)
 
 
 OnFound: TypeAlias = Callable[[Release], Awaitable[None]]
+OnTrouble: TypeAlias = Callable[[str], Awaitable[None]]
 
 
-async def _tell_nobody(_release: Release) -> None:
+def _no_settings() -> Settings:
+    from muster.release.oci.client import Settings
+
+    return Settings()
+
+
+async def _tell_nobody(_news: object) -> None:
     pass
 
 
@@ -41,14 +50,14 @@ class ReleasePlace:
     image: str
     architecture: str
     """As Go names it."""
-    settings: Settings = field(default_factory=Settings)
+    settings: Callable[[], Settings] = _no_settings
     root: Path = Path("/")
     """Where the medium is looked for."""
 
 
 def place_of(plan: Plan) -> ReleasePlace:
     """Where the release of a site is."""
-    return ReleasePlace(plan.release_image, plan.architecture, settings_of(plan))
+    return ReleasePlace(plan.release_image, plan.architecture, partial(settings_of, plan))
 
 
 class SiteRelease:
@@ -68,24 +77,33 @@ class SiteRelease:
             )
         return self._found
 
-    async def fetch(self, on_found: OnFound = _tell_nobody) -> None:
-        """Fetch it, however often that takes; who is to be told of it is, before anybody can use it."""
-        pause_s = _FIRST_S
-        while self._found is None:
+    async def fetch(self, on_found: OnFound = _tell_nobody, on_trouble: OnTrouble = _tell_nobody) -> None:
+        """Fetch it, however often that takes; who is told of it has it already, and of each new trouble."""
+        pause_s, told = _FIRST_S, self._trouble
+        while True:
             try:
-                release = await self._read()
-                await on_found(release)
-                self._found = release
+                if told != self._trouble:
+                    await on_trouble(self._trouble)
+                    told = self._trouble
+                self._found = self._found or await self._read()
+                await on_found(self._found)
             except MusterError as error:
                 if error.message != self._trouble:
                     _logger.warning("the release cannot be fetched: %s; %s", error.message, error.hint)
                 self._trouble = error.message
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_S)
+            else:
+                return
 
     async def _read(self) -> Release:
         place = self._place
-        async with open_origins(place.root, place.settings) as origins:
+        # What speaks with registries takes slow hosts seconds to load: others are answered meanwhile.
+        await off_loop(_load)
+        from muster.release.layers import read_files
+        from muster.release.mirror.origins import nearest, open_origins
+
+        async with open_origins(place.root, place.settings()) as origins:
             source = await nearest(origins, parse_reference(place.image))
             files = await read_files(source, (RELEASE_FILE,), architecture=place.architecture, limit=_LARGEST)
         if RELEASE_FILE not in files:
@@ -96,8 +114,15 @@ class SiteRelease:
         return parse_release(files[RELEASE_FILE], place.image)
 
 
+def _load() -> None:
+    import_module("muster.release.mirror.origins")
+    import_module("muster.release.layers")
+
+
 def settings_of(plan: Plan) -> Settings:
     """How the registries of a site are reached."""
+    from muster.release.oci.client import Settings
+
     text = plan.pull_secret.reveal()
     return Settings(
         logins=parse_logins(text, "the pull secret of the site") if text else Logins(),

@@ -124,9 +124,12 @@ async def serve_live(
     watching = unattended.watch_rivals(here.find_rivals)
 
     async def note(found: Release) -> None:
-        await unattended.note_add_ons(add_ons_of(found, medium.plan.add_ons))
+        await unattended.note_release(add_ons_of(found, medium.plan.add_ons))
 
-    async with running.serve(), beside(release.fetch(note)), beside(unattended.run()), beside(watching):
+    # Hosts that wait for the service ask as soon as it listens: by then it knows their site.
+    serving = running.serve(unattended.create)
+    fetching = release.fetch(note, unattended.note_no_release)
+    async with serving, beside(fetching), beside(unattended.run()), beside(watching):
         yield running
 
 

@@ -28,10 +28,17 @@ from muster.service.decisions.installing import begin_installation
 from muster.service.derive.names import effective_name
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import NotFound, StateConflict, Unavailable
-from muster.service.rendezvous.noting import MAX_NAME, note_rivals, note_stranger, tell_clock, welcome
+from muster.service.rendezvous.noting import (
+    MAX_NAME,
+    note_release,
+    note_rivals,
+    note_stranger,
+    tell_clock,
+    welcome,
+)
 from muster.service.service import Service
 from muster.service.site_order import Wish, find_wish
-from muster.service.state import AddOn, Cluster, Host
+from muster.service.state import AddOn, Cluster, Host, ReleaseSight
 
 ATTEMPTS: Final = 3
 """So often an installation is begun that does not come to writing a disk."""
@@ -57,9 +64,11 @@ class Course:
 
 
 def is_complete(realm: Realm, expected: int) -> bool:
-    """Whether all hosts are there, and the cluster can be installed."""
+    """Whether all hosts and the release are there, and the cluster can be installed."""
     cluster = realm.cluster
-    return cluster is not None and cluster.status == "ready" and len(realm.hosts) >= expected
+    if cluster is None or (cluster.release is not None and not cluster.release.is_here):
+        return False
+    return cluster.status == "ready" and len(realm.hosts) >= expected
 
 
 Seen: TypeAlias = tuple[datetime, tuple[Disk, ...]]
@@ -80,7 +89,7 @@ class Unattended:
 
     async def run(self) -> None:
         """Go on until cancelled."""
-        await self._create()
+        await self.create()
         self._created.set()
         self._service.on_stranger = self._note_stranger
         if (change := self._clock) is not None:
@@ -96,7 +105,7 @@ class Unattended:
     def _realm(self) -> Realm:
         return self._service.engine.realm_of("cluster", self._course.meeting.cluster_id)
 
-    async def _create(self) -> None:
+    async def create(self) -> None:
         """The cluster and infra-env of the medium, if an earlier life of the service did not make them."""
         service, course, ids = self._service, self._course, self._course.meeting
         seal = service.around.vault.seal
@@ -105,7 +114,14 @@ class Unattended:
             made = register_cluster(draft, ids.cluster_id, course.cluster, seal)
             # The site has its kubeconfig since its medium was made.
             watched = _watched(made.id, course.on_top)
-            draft.change(made, monitored_operators=watched, kubeconfig_given=True, rivals=(), strangers={})
+            draft.change(
+                made,
+                monitored_operators=watched,
+                kubeconfig_given=True,
+                rivals=(),
+                release=ReleaseSight(),
+                strangers={},
+            )
 
         def make_infra_env(draft: Draft) -> None:
             cluster = service.engine.cluster(ids.cluster_id)
@@ -113,7 +129,7 @@ class Unattended:
             draft.change(made, signing_key=service.around.chance(16).hex())
 
         try:
-            service.engine.cluster(ids.cluster_id)
+            await self._note_release(ReleaseSight())
         except NotFound:
             await service.change(lambda: service.engine.create(ids.cluster_id), make_cluster)
         try:
@@ -121,13 +137,19 @@ class Unattended:
         except NotFound:
             await service.change(lambda: service.engine.create(ids.infra_env_id), make_infra_env)
 
-    async def note_add_ons(self, add_ons: tuple[AddOn, ...]) -> None:
-        """The release told what the chosen add-ons take: hosts have to have it."""
+    async def note_release(self, add_ons: tuple[AddOn, ...]) -> None:
+        """The release is here, and told what the chosen add-ons take: hosts have to have it."""
         await self._created.wait()
-        if add_ons != self._cluster.add_ons:
-            await self._service.change(
-                lambda: self._realm, lambda draft: draft.change(draft.cluster, add_ons=add_ons)
-            )
+        await self._note_release(ReleaseSight(is_here=True), add_ons)
+
+    async def note_no_release(self, trouble: str) -> None:
+        """The release cannot be fetched now: nothing is installed while that is so."""
+        await self._created.wait()
+        await self._note_release(ReleaseSight(trouble=trouble))
+
+    async def _note_release(self, found: ReleaseSight, add_ons: tuple[AddOn, ...] | None = None) -> None:
+        chosen = self._cluster.add_ons if add_ons is None else add_ons
+        await self._service.change(lambda: self._realm, partial(note_release, found, chosen))
 
     async def watch_rivals(self, find: FindRivals) -> None:
         """Look again and again whether others have the rendezvous IP, until cancelled."""

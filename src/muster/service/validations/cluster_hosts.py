@@ -15,6 +15,7 @@ from muster.service.validations.registry import (
     failed,
     on_cluster,
     passed,
+    pending,
 )
 
 READY: Final = frozenset({"known", "preparing-for-installation", "preparing-successful"})
@@ -71,6 +72,16 @@ def rendezvous_ip_unique(see: ClusterView) -> Answer:
     if rivals is None:
         return SUPPRESSED
     return failed(rivals=join(rivals)) if rivals else passed()
+
+
+@on_cluster("release-fetched", "configuration", Reads(cluster={"release"}), must=True)
+def release_fetched(see: ClusterView) -> Answer:
+    release = see.cluster.release
+    if release is None:
+        return SUPPRESSED
+    if release.is_here:
+        return passed()
+    return failed(trouble=release.trouble) if release.trouble else pending()
 
 
 @on_cluster("no-hosts-left-behind", "hosts-data", Reads(cluster={"strangers"}), must=True)

@@ -32,6 +32,7 @@ PLACES: Final = {
     "all-hosts-are-ready-to-install": "",
     "ntp-server-configured": "",
     "rendezvous-ip-unique": "",
+    "release-fetched": "image_digest_sources",
     "no-hosts-left-behind": "",
 }
 """Where in install-config.yaml the cause of a failure is; the star is the platform."""

@@ -48,7 +48,9 @@ TOPICS: Final = (
     cluster_settings,
 )
 """Where validations are declared; who imports this module has them all."""
-OWN: Final = frozenset({"matches-site-files", "rendezvous-ip-unique", "no-hosts-left-behind"})
+OWN: Final = frozenset(
+    {"matches-site-files", "rendezvous-ip-unique", "release-fetched", "no-hosts-left-behind"}
+)
 """Validations that the interface does not know; they concern sites that install themselves."""
 NOBODY: Final[frozenset[str]] = frozenset()
 

@@ -323,12 +323,19 @@ def test_a_listener_goes_on_after_it_was_cut_off_in_the_middle_of_a_question(
         closing(PostgresStore(fragile.url(database))) as second,
     ):
         heard, realm = Heard(), Realm("c1")
+
+        def hear(news: Mapping[str, int]) -> None:
+            if len(connections) == 1:  # In the listener's own thread: two must not use one connection.
+                connections[0].pgconn.send_query(b"SELECT 1")  # Nobody takes the answer.
+            heard.put(news)
+
         first.commit([begin(realm)])
-        second.listen(Ears(heard.put))
-        connections[0].pgconn.send_query(b"SELECT 1")  # Nobody takes the answer.
-        assert heard.next() == {"c1": 1}
+        second.listen(Ears(hear))
         first.commit([rename(realm, "b")])
         assert heard.next() == {"c1": 2}
+        assert heard.next() == {"c1": 2}, "as it listens anew, all is told again"
+        first.commit([rename(realm, "c")])
+        assert heard.next() == {"c1": 3}
         assert [each.closed for each in connections] == [True, False]
 
 

@@ -35,6 +35,8 @@ def test_a_good_one_says_what_is_in_it() -> None:
         ("kind: ConfigMap\n", "apiVersion, metadata.name"),
         (f"{GOOD}---\nkind: Pod\n", "document 2 has no apiVersion"),
         ("a: [1, 2\n", ""),
+        ("a: !!bool perhaps\n", "not YAML that Kubernetes reads"),
+        ("a: !!int ''\n", "not YAML that Kubernetes reads"),
         ("a:\n\tb: 1\n", ""),
         ("a: &x [*x]\n", ""),
         ("\x00", ""),

@@ -44,6 +44,8 @@ def test_it_is_kept_renamed_and_removed() -> None:
         ("a b.yaml", POD, "no name of a manifest"),
         ("../a.yaml", POD, "no name of a manifest"),
         ("a.yaml", b"a: [", "is not YAML at line"),
+        ("a.yaml", b"a: !!bool perhaps", "is not YAML"),
+        ("a.yaml", b"a: !!int ''", "is not YAML"),
         ("a.yaml", b"\xff\xfe", "holds no object"),
         ("a.yaml", b"- a list\n", "holds no object"),
         ("a.yaml.patch_1", POD, "holds no patch"),

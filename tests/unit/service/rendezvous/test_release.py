@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a release tells of the add-ons that a site chose, before anybody can use it."""
+"""The release of a site: who is told when it is there, or what keeps it away, and what its add-ons take."""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from muster.errors import UserError
 from muster.release.build.reading import find_add_ons, load_recipe
 from muster.release.build.recipe import find_home
 from muster.release.model import Needs, Release
+from muster.service.refusals import Unavailable
 from muster.service.rendezvous.release import ReleasePlace, SiteRelease
 from muster.service.rendezvous.serving import add_ons_of
 from muster.service.state import AddOn
@@ -50,14 +52,44 @@ class Found(SiteRelease):
         return self.release
 
 
-def test_nobody_uses_a_release_before_its_add_ons_are_noted(release: Release) -> None:
+def test_who_is_told_of_a_release_can_use_it(release: Release) -> None:
     site, noted = Found(release), []
+    with pytest.raises(UserError, match="not there yet: it is being fetched"):
+        site.find("", "")
 
     async def note(found: Release) -> None:
-        with pytest.raises(UserError, match="not there yet"):
-            site.find("", "")
+        assert site.find("", "") is found
         noted.append(found)
 
     finish(site.fetch(note))
     assert noted == [release]
-    assert site.find("", "") is release
+
+
+def test_each_trouble_is_told_once_and_what_was_read_is_not_read_again(
+    release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    troubles = ["nobody answers", "nobody answers", "it is no release"]
+    site, told, noted, read = Found(release), [], [], []
+
+    async def fail() -> Release:
+        read.append(1)
+        if troubles:
+            raise UserError(troubles.pop(0), hint="")
+        return release
+
+    async def note_trouble(trouble: str) -> None:
+        told.append(trouble)
+
+    async def note(found: Release) -> None:
+        noted.append(found)
+        if len(noted) == 1:
+            raise Unavailable("the store is away", hint="")
+
+    async def pause(_seconds: float) -> None:
+        pass
+
+    monkeypatch.setattr(site, "_read", fail)
+    monkeypatch.setattr(asyncio, "sleep", pause)
+    finish(site.fetch(note, note_trouble))
+    assert told == ["nobody answers", "it is no release", "the store is away"]
+    assert (len(read), noted) == (4, [release, release])

@@ -16,6 +16,7 @@ from muster.model.wire.cluster import (
     ServiceNetwork,
 )
 from muster.model.wire.reports import FreeNetworkAddresses, VerifiedVip
+from muster.service.state import ReleaseSight
 from tests.unit.service.validations.host_cases import Case
 
 CASES: list[Case] = []
@@ -222,6 +223,10 @@ case("platform-requirements-satisfied", "failure", "Oracle", **oracle)
 case("platform-requirements-satisfied", "success", "Oracle", manifests=("manifests/oci.yaml",), **oracle)
 
 # Sites that install themselves.
+case("release-fetched", "suppressed")
+case("release-fetched", "pending", "being fetched", release=ReleaseSight())
+case("release-fetched", "failure", "nobody answers", release=ReleaseSight(trouble="nobody answers"))
+case("release-fetched", "success", release=ReleaseSight(is_here=True))
 case("rendezvous-ip-unique", "suppressed")
 case("rendezvous-ip-unique", "success", rivals=())
 case("rendezvous-ip-unique", "failure", "52:54:00:00:00:09", rivals=("52:54:00:00:00:09",))
