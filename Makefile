@@ -72,7 +72,7 @@ sim: setup-dev ## Play 1,000 installations with random troubles in a model; each
 	$(PYTHON) -m tests.sim --count 1000
 
 .PHONY: lab
-lab: setup-dev ## Rehearse clusters and troubles on virtual machines: the long ones (two hours without KVM)
+lab: setup-dev ## Rehearse clusters and troubles on virtual machines: the long ones (two and a half hours without KVM)
 	$(RUN)/pytest tests/lab/long -o faulthandler_timeout=7200
 
 .PHONY: bench

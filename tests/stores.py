@@ -88,9 +88,14 @@ def put_image(store: Store, layers: Sequence[bytes], name: str = "") -> Manifest
     return manifest
 
 
+def program_of(name: str, size: int) -> bytes:
+    """The file in the image of a program."""
+    return random.Random(name).randbytes(size)
+
+
 def put_program(store: Store, name: str, size: int) -> Manifest:
     """Keep an image with one file that is called like it, for programs that unpack it; it has no name yet."""
-    tree = _tar(name, random.Random(name).randbytes(size))
+    tree = _tar(name, program_of(name, size))
     layer = gzip.compress(tree, compresslevel=0, mtime=0)
     return _put(store, {"config": {"Cmd": [f"/{name}"]}}, OCI_LAYER_GZIP, [layer], [tree])
 

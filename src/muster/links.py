@@ -7,7 +7,9 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from enum import Enum, auto
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final, TypeAlias
 
@@ -23,27 +25,38 @@ _QUIET_S: Final = 1.0
 _PIECE: Final = 1 << 16
 
 
+class Kind(Enum):
+    """What changed."""
+
+    LINKS = auto()
+    """Links, addresses or routes."""
+    DISKS = auto()
+    OTHER = auto()
+
+
 class Changes:
     """Something changed on this machine: whoever waits is called once for a swarm of changes."""
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()
+        self._kinds: set[Kind] = set()
 
-    def note(self) -> None:
+    def note(self, kind: Kind = Kind.OTHER) -> None:
         """Something changed."""
+        self._kinds.add(kind)
         self._changed.set()
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait for a change, and then until it is quiet; whether there was one."""
-        try:
+    async def wait(self, seconds: float) -> frozenset[Kind]:
+        """Wait for a change, and then until it is quiet; what changed."""
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
-        except TimeoutError:
-            return False
         while self._changed.is_set():
             self._changed.clear()
             await asyncio.sleep(_QUIET_S)
-        return True
+        seen = frozenset(self._kinds)
+        self._kinds.clear()
+        return seen
 
 
 @contextlib.asynccontextmanager
@@ -51,27 +64,27 @@ async def open_changes() -> AsyncIterator[Changes]:
     """Listen to the kernel until the body ends."""
     changes, loop = Changes(), asyncio.get_running_loop()
     with contextlib.ExitStack() as stack:
-        for protocol, groups, wanted in (
-            (socket.NETLINK_ROUTE, _LINKS_AND_ADDRESSES, b""),
-            (_UEVENTS, 1, _BLOCK),
+        for protocol, groups, wanted, kind in (
+            (socket.NETLINK_ROUTE, _LINKS_AND_ADDRESSES, b"", Kind.LINKS),
+            (_UEVENTS, 1, _BLOCK, Kind.DISKS),
         ):
             listening = stack.enter_context(socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol))
             listening.setblocking(False)
             listening.bind((0, groups))
-            loop.add_reader(listening, _hear, listening, wanted, changes)
+            loop.add_reader(listening, _hear, listening, wanted, partial(changes.note, kind))
             stack.callback(loop.remove_reader, listening)
         yield changes
 
 
-def _hear(listening: socket.socket, wanted: bytes, changes: Changes) -> None:
+def _hear(listening: socket.socket, wanted: bytes, note: Callable[[], None]) -> None:
     try:
         while data := listening.recv(_PIECE):
             if wanted in data:
-                changes.note()
+                note()
     except BlockingIOError:
         return
     except OSError:  # More than we could take at once: something did change.
-        changes.note()
+        note()
 
 
 async def find_addresses() -> tuple[IP, ...]:

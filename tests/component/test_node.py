@@ -68,7 +68,6 @@ def put(config: Config, root: Path) -> None:
         ("kubelet-ca.crt", "kubelet.crt", "sslserver"),
         ("etcd/ca.crt", "etcd/member.crt", "sslserver"),
         ("etcd/ca.crt", "etcd/member.crt", "sslclient"),
-        ("etcd/ca.crt", "apiserver-etcd-client.crt", "sslclient"),
         ("front-proxy-ca.crt", "front-proxy-client.crt", "sslclient"),
     ],
 )

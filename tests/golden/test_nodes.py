@@ -37,6 +37,7 @@ def listing(configs: dict[str, Config]) -> Iterator[str]:
         parts |= {
             f"file {file.path} {file.mode:04o}": describe(file.path, file.data) for file in config.files
         }
+        parts |= {f"link {link.path}": link.target for link in config.links}
         for title, text in parts.items():
             first = seen.setdefault(f"{title}\n{text}", host)
             shown = text if first == host else f"(as on {first})"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody with a browser beside the machines, who makes a cluster of one of them.
 
-python -m tests.lab.browse URL CODE FOLDER [HOSTS]: pictures of the steps and the kubeconfig go to the folder.
+python -m tests.lab.browse URL CODE FOLDER [HOSTS]: pictures of the steps, as the tutorial has them, and the
+kubeconfig go to the folder.
 It ends when the page says that the cluster is installed; with HOSTS, when it shows so many hosts.
 """
 
@@ -20,6 +21,8 @@ from tests.browser.conftest import CHROMIUM
 
 PATIENCE_MS = 60 * 60 * 1000
 """Emulated machines take their time; who started us has a deadline of its own."""
+_PICTURES = {"operators": "add-ons", "host-discovery": "hosts", "custom-manifests": "manifests"}
+"""What the tutorial calls the pictures of steps."""
 
 
 @dataclass(frozen=True)
@@ -32,18 +35,34 @@ class Console:
 
 def make_cluster(page: Page, console: Console, folder: Path) -> None:
     """The whole way, from the login to the end, over the restart of the host that serves the page."""
+
+    def keep(name: str) -> None:
+        expect(page.get_by_text("Loading this step")).to_have_count(0)
+        page.screenshot(path=folder / f"{_PICTURES.get(name, name)}.png")
+
+    page.goto(console.url)
+    expect(page.get_by_label("Code")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    keep("login")
     acts.log_in(page, console)
+    acts.give_details(page, 1)
+    keep("details")
     acts.make_cluster(page, 1)
+    acts.is_at(page, "operators")
+    keep("operators")
     for step in acts.STEPS[2:]:
         if step == "review":
             _keep_kubeconfig(acts.take_all(page), folder)
         acts.go_on(page, step)
-        page.screenshot(path=folder / f"{step}.png")
+        keep(step)
     page.get_by_test_id("install").click()
+    expect(page.get_by_text("Writing image to disk").first).to_be_visible()
+    keep("progress")
     expect(page.get_by_test_id("link-state")).not_to_have_text("Live")
-    page.screenshot(path=folder / "away.png")
+    expect(page.get_by_test_id("cancel")).to_be_disabled()
+    keep("away")
     acts.see_the_end(page)
-    page.screenshot(path=folder / "end.png")
+    keep("end")
 
 
 def see_hosts(page: Page, console: Console, count: int, folder: Path) -> None:

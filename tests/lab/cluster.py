@@ -133,7 +133,12 @@ class Stage:
 
     def create(self, folder: Path, what: str, *flags: str) -> None:
         """A medium of our machine OS and our release."""
-        create(folder, what, "--base-image", self.base, "--release", f"oci:{self.store}", *flags)
+        create(folder, what, *self.sources, *flags)
+
+    @property
+    def sources(self) -> tuple[str | Path, ...]:
+        """What a medium is told to be made of."""
+        return "--base-image", self.base, "--release", f"oci:{self.store}"
 
     def _image(self, id: str) -> str:
         store = open_store(self.store)

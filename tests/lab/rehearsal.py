@@ -93,6 +93,15 @@ class Rehearsal:
         muster.run("lab", "ssh", machine, "--key", key, "--", "sudo", "systemctl", "reboot", env=self._env)
         self.wait(f"reports:{machine}:{before + 1}")
 
+    def lose_disks(self, machine: str) -> None:
+        """A machine that is off gets new disks, as large as those that it had."""
+        disks = [each for each in self._folder.rglob("*.img") if each.parent.name == machine]
+        assert disks
+        for disk in disks:
+            size = disk.stat().st_size
+            os.truncate(disk, 0)
+            os.truncate(disk, size)
+
     def wait(self, until: str = "healthy") -> dict[str, Report]:
         """Wait until something is so; what each machine reported last."""
         done = muster.run(

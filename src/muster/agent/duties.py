@@ -34,6 +34,9 @@ class Installer(Protocol):
     async def stop(self) -> None:
         """Stop it, if it is under way and the disk is not being written any more."""
 
+    async def is_busy(self) -> bool:
+        """Whether it is under way."""
+
     async def boot_disk(self) -> str:
         """Restart the host from the disk that was written; why that cannot be done from here, or nothing."""
 

@@ -20,9 +20,10 @@ from muster.agent.steps.outcome import Outcome
 from muster.board import Board
 from muster.client.calls import Refused, Unreachable
 from muster.client.host import HostCalls, Registered
+from muster.client.listening import Listens, wait_until_heard
 from muster.client.persisting import Persistence
 from muster.frozen import dataclass
-from muster.links import IP, Changes
+from muster.links import IP, Changes, Kind
 from muster.model.wire.reports import StepReply
 from muster.model.wire.steps import Step
 from muster.patience import Patience
@@ -31,7 +32,7 @@ WAIT_S: Final = 60
 """How long the service may hold its answer when there is nothing to do."""
 _LEAST_S: Final = 0.2
 _REFUSED_S: Final = 15.0
-"""Before somebody who was turned away asks again: somebody may have mended it."""
+"""Before somebody who was turned away again and again asks again: somebody may have mended it."""
 _GREETING_S: Final = 3.0
 """The service starts on one of the hosts while all others wait for it: nothing goes on before they meet."""
 _ANSWER_S: Final = 120.0
@@ -65,6 +66,8 @@ class Means:
     changes: Changes
     addresses: Callable[[], Awaitable[tuple[IP, ...]]]
     """The addresses that this host has."""
+    listens: Listens
+    """Whether somebody is there where the service will be."""
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
     report: Callable[[], Awaitable[None]] | None = None
     """Tells the service what happened to the host itself, such as that its clock was set."""
@@ -77,8 +80,11 @@ class Agent:
         self._calls, self._duties, self._means = calls, duties, means
         self._patience = Patience(means.chance)
         self._greeting = Patience(means.chance, _GREETING_S)
+        self._refusals = Patience(means.chance, _REFUSED_S)
+        """A service that listens may not know its own site yet; a moment later it does."""
         self._persistence = Persistence(means.chance, means.steady, means.sleep, _ANSWER_S)
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._answered = asyncio.Event()
         self._tries = 0
         """How often nobody answered who could register this host."""
         self._lasting = ("", "")
@@ -110,16 +116,17 @@ class Agent:
             registered = await self._calls.register(__version__)
         except Unreachable as error:
             await self._show_absence(error)
-            await self._means.sleep(self._greeting.next_s())
+            await wait_until_heard(self._means.listens, self._greeting.next_s(), self._means.sleep)
             return False
         except Refused as error:
             fix = "see what the service says of this host; the agent asks again by itself"
             board.show("registering with the service", trouble=error.message, fix=fix)
-            await self._means.sleep(max(_REFUSED_S, error.retry_s))
+            await self._means.sleep(self._refusals.next_s(error.retry_s))
             return False
         self._means.keeper.save(registered.token)
         self._patience.reset()
         self._greeting.reset()
+        self._refusals.reset()
         self._tries = 0
         await self._settle(registered)
         return True
@@ -164,8 +171,18 @@ class Agent:
         self._show()
         if steps.post_step_action == "exit":
             return False
-        await self._means.sleep(max(_LEAST_S, float(steps.next_instruction_seconds or 0)))
+        await self._rest(max(_LEAST_S, float(steps.next_instruction_seconds or 0)))
         return True
+
+    async def _rest(self, seconds: float) -> None:
+        """Before it asks again; who told what came of a step may be told what is next at once."""
+        waits = [asyncio.ensure_future(each) for each in (self._means.sleep(seconds), self._answered.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+            self._answered.clear()
 
     def _begin(self, step: Step) -> None:
         """Begin a step, unless one of its kind is still going on."""
@@ -191,14 +208,20 @@ class Agent:
         )
         try:
             await self._persistence.tell(lambda: self._calls.reply(reply))
+            self._answered.set()
         except (Refused, Unreachable) as error:
             _logger.warning("the answer to %s was not taken: %s", step.step_type, error.message)
 
     async def _watch(self) -> None:
         """Tell what the host is made of as soon as that changes; who is not known yet is asked anyway."""
         while True:
-            if await self._means.changes.wait(3600.0) and self._means.keeper.load():
+            seen = await self._means.changes.wait(3600.0)
+            if seen and self._means.keeper.load() and not await self._is_own_doing(seen):
                 self._begin(Step(step_type="inventory", step_id="", args=()))
+
+    async def _is_own_doing(self, seen: frozenset[Kind]) -> bool:
+        """Whether only the installer can be who changed something: its disk changes all the time."""
+        return seen == {Kind.DISKS} and await self._duties.installer.is_busy()
 
     def _show(self, *, trouble: str = "", fix: str = "") -> None:
         if not trouble:

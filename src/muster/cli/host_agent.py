@@ -40,6 +40,7 @@ async def _run() -> None:
     from muster.cli.host_place import TokenFile, UnitInstaller, await_papers, load_place
     from muster.client.calls import open_calls
     from muster.client.host import HostCalls
+    from muster.client.listening import somebody_listens
     from muster.clock import SystemClock
     from muster.links import find_addresses, open_changes
     from muster.machine import ThisMachine
@@ -64,6 +65,7 @@ async def _run() -> None:
             chance=random.random,
             changes=changes,
             addresses=find_addresses,
+            listens=lambda: somebody_listens(place.url),
             report=lambda: own.report(host),
         )
         async with asyncio.TaskGroup() as group:

@@ -52,7 +52,10 @@ async def _run() -> None:
     persistence = Persistence(random.random, time.monotonic, asyncio.sleep, GIVE_UP_S)
     board = Board(FOLDER / "join.json", clock.now)
     name, access = name_of(machine.root), load_access(machine.root / KUBECONFIG)
-    async with open_calls(target, own.timekeeper()) as calls, open_kubernetes(access, ()) as kubernetes:
+    async with (
+        open_calls(target, own.timekeeper()) as calls,
+        open_kubernetes(access, (), keeps=True) as kubernetes,
+    ):
         ear = ServiceEar(facts, calls, persistence, board, name)
         pause = _pausing(own, HostCalls(calls, facts.infra_env_id, facts.host_id))
         sight = Sight(lambda: kubernetes.look(name), Failing(machine).find)

@@ -110,7 +110,7 @@ class UnitInstaller:
                 f"the installation is for host {request.host_id}, not for this one",
                 hint="see the service's log",
             )
-        if await self._is_active():
+        if await self.is_busy():
             if self._runs(step_id):
                 return
             await self.stop()  # It is of another installation, which the service has given up.
@@ -135,7 +135,7 @@ class UnitInstaller:
 
         return await boot_next(self._machine)
 
-    async def _is_active(self) -> bool:
+    async def is_busy(self) -> bool:
         said = await self._machine.ask(["systemctl", "is-active", _UNIT], deadline_s=30)
         return said.out.strip() in ("active", "activating", "reloading")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import closing
+from pathlib import Path
 
 import click
 
@@ -25,16 +27,18 @@ def setup(log_level: str | None) -> None:
 
 
 async def _run() -> None:
-    from muster.machine import ThisMachine
-    from muster.node.kubectl import Kubectl
+    from muster.model.setting_up import SETUP_FOLDER
+    from muster.node.api_line import ApiLine
+    from muster.node.cluster_api import ClusterApi
     from muster.node.setting_up import Desk, SettingUp, load_plan
 
-    machine = ThisMachine()
-    desk = Desk(
-        root=machine.root,
-        kubectl=Kubectl(machine),
-        say=lambda text: log.say("%s", text),
-        sleep=asyncio.sleep,
-        clock=time.monotonic,
-    )
-    await SettingUp(load_plan(machine.root), desk).run()
+    root, folder = Path("/"), Path(SETUP_FOLDER)
+    with closing(ApiLine(folder / "kubeconfig")) as line:
+        desk = Desk(
+            root=root,
+            cluster=ClusterApi(line, folder / "manifests", asyncio.sleep),
+            say=lambda text: log.say("%s", text),
+            sleep=asyncio.sleep,
+            clock=time.monotonic,
+        )
+        await SettingUp(load_plan(root), desk).run()

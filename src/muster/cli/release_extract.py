@@ -12,6 +12,7 @@ import click
 
 from muster.cli import log, options, progress
 from muster.cli.access import AccessFlags, access_options, settings_of
+from muster.cli.loop import run_async
 from muster.cli.release_place import host_architecture
 from muster.errors import MusterError, UserError, cannot
 from muster.frozen import dataclass
@@ -70,7 +71,7 @@ def extract(access: AccessFlags, log_level: str | None, output_format: str, **fl
     _check(wish)
     is_there = bool(wish.sha256) and _hash(wish.to) == wish.sha256
     if not is_there:
-        _extract(wish, access)
+        run_async(lambda: _extract(wish, access))
     if as_json:
         click.echo(json.dumps({"file": str(wish.to), "sha256": _hash(wish.to), "extracted": not is_there}))
     elif is_there:
@@ -98,60 +99,34 @@ def _hash(path: Path) -> str:
         raise cannot("read", path, error) from error
 
 
-def _extract(wish: _Wish, access: AccessFlags) -> None:
-    from muster.cli.loop import run_async
-    from muster.files import part_of
-
-    # Under another name first: what it hashes to is known at the end.
-    part = part_of(wish.to) if wish.sha256 else wish.to
-    try:
-        found = run_async(lambda: _fetch(wish, access, part))
-        if not wish.sha256:
-            return
-        if found != wish.sha256:
-            raise UserError(
-                f"{wish.path} in {wish.image} has the SHA-256 {found}, not {wish.sha256}",
-                hint="check that this is the image that the hash belongs to",
-            )
-        part.replace(wish.to)
-    except OSError as error:
-        raise cannot("write", wish.to, error) from error
-    finally:
-        if part != wish.to:
-            part.unlink(missing_ok=True)
-
-
-async def _fetch(wish: _Wish, access: AccessFlags, to: Path) -> str:
-    """What the file hashes to that was written."""
+async def _extract(wish: _Wish, access: AccessFlags) -> None:
     from muster.release.mirror.sides import FromRegistry
     from muster.release.oci.client import open_client
 
-    if wish.store is not None:
-        found = await _find_stored(wish, wish.store, to)
-        if found:
-            return found
+    if wish.store is not None and await _find_stored(wish, wish.store):
+        return
     async with open_client(settings_of(access)) as client:
-        return await _take(wish, FromRegistry(client), to)
+        await _take(wish, FromRegistry(client))
 
 
-async def _find_stored(wish: _Wish, store: Path, to: Path) -> str:
-    """The same from a store; nothing when it has not what is wanted, or not as it should be."""
+async def _find_stored(wish: _Wish, store: Path) -> bool:
+    """Whether a store has what is wanted, as it should be."""
     from muster.release.mirror.sides import FromStore
     from muster.release.store.store import open_store
 
     try:
-        found = await _take(wish, FromStore(open_store(store)), to)
+        await _take(wish, FromStore(open_store(store)))
     except MusterError as error:
         log.warn("%s; its registry is asked instead", error.message)
-        return ""
+        return False
     log.say("%s was taken from %s", wish.image, store)
-    return found
+    return True
 
 
-async def _take(wish: _Wish, origin: Origin, to: Path) -> str:
-    from muster.release.layers import extract_file
+async def _take(wish: _Wish, origin: Origin) -> None:
+    from muster.release.layers import Pick, extract
     from muster.release.oci.reference import parse_reference
 
     source = await origin.source(parse_reference(wish.image))
-    found = await extract_file(source, wish.path, to, architecture=host_architecture(), progress=progress)
-    return found.sha256
+    pick = Pick(wish.path, wish.to, sha256=wish.sha256)
+    await extract(source, pick, architecture=host_architecture(), progress=progress)

@@ -148,12 +148,16 @@ def _unready(status: int, body: bytes) -> str:
 
 @contextlib.asynccontextmanager
 async def open_kubernetes(
-    access: Access, known: Sequence[IP], system: AbstractResolver | None = None
+    access: Access, known: Sequence[IP], system: AbstractResolver | None = None, *, keeps: bool = False
 ) -> AsyncIterator[Kubernetes]:
-    """A way to the API; when the system does not know its name, at one of the addresses that are known."""
+    """A way to the API; when the system does not know its name, at one of the addresses that are known.
+
+    Who asks the same host all the time ``keeps`` its connections: to prove oneself anew costs both sides more
+    than the question. Who asks a cluster does not, as another host may answer next.
+    """
     names = KnownAddresses(known, system)
     connector = aiohttp.TCPConnector(
-        ssl=make_client_context(access), resolver=names, use_dns_cache=False, force_close=True
+        ssl=make_client_context(access), resolver=names, use_dns_cache=False, force_close=not keeps
     )
     timeout = aiohttp.ClientTimeout(total=_PATIENCE_S, sock_connect=_CONNECT_S)
     async with aiohttp.ClientSession(

@@ -17,7 +17,11 @@ from muster.machine_os.root import expand, prune_modules, remove
 
 _LAUNCHER: Final = """\
 #!/usr/bin/python3 -P
+import gc
 import sys
+
+# Almost all that is loaded stays: to look for what does not, again and again, takes a slow host a second.
+gc.set_threshold(50_000, 20, 50)
 from muster.cli.__main__ import main
 sys.exit(main())
 """

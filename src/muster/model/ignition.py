@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Muster writes into an Ignition config: files, units and users, as frozen data."""
+"""What Muster writes into an Ignition config: files, links, units and users, as frozen data."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ class File:
 
 
 @dataclass(frozen=True)
+class Link:
+    """A name that leads to another file."""
+
+    path: str
+    target: str
+
+
+@dataclass(frozen=True)
 class Unit:
     """A unit of systemd."""
 
@@ -53,21 +61,25 @@ class Config:
     files: tuple[File, ...] = ()
     units: tuple[Unit, ...] = ()
     users: tuple[User, ...] = ()
+    links: tuple[Link, ...] = ()
 
 
 def join(parts: Iterable[Config]) -> Config:
-    """One config of several. Two parts that claim the same file, unit or user are a mistake of ours."""
-    files: dict[str, File] = {}
+    """One config of several. Two parts that claim the same path, unit or user are a mistake of ours."""
+    places: dict[str, File | Link] = {}
     units: dict[str, Unit] = {}
     users: dict[str, User] = {}
     for part in parts:
-        _add(files, {file.path: file for file in part.files}, len(part.files))
+        here: tuple[File | Link, ...] = (*part.files, *part.links)
+        _add(places, {place.path: place for place in here}, len(here))
         _add(units, {unit.name: unit for unit in part.units}, len(part.units))
         _add(users, {user.name: user for user in part.users}, len(part.users))
+    in_order = [places[path] for path in sorted(places)]
     return Config(
-        tuple(files[path] for path in sorted(files)),
+        tuple(each for each in in_order if isinstance(each, File)),
         tuple(units[name] for name in sorted(units)),
         tuple(users[name] for name in sorted(users)),
+        tuple(each for each in in_order if isinstance(each, Link)),
     )
 
 
@@ -83,8 +95,12 @@ def tree_of(config: Config) -> dict[str, Any]:
     tree: dict[str, Any] = {"ignition": {"version": VERSION}}
     if config.users:
         tree["passwd"] = {"users": [_user(user) for user in config.users]}
-    if config.files:
-        tree["storage"] = {"files": [_file(file) for file in config.files]}
+    storage = {
+        "files": [_file(file) for file in config.files],
+        "links": [_link(link) for link in config.links],
+    }
+    if filled := {kind: entries for kind, entries in storage.items() if entries}:
+        tree["storage"] = filled
     if config.units:
         tree["systemd"] = {"units": [_unit(unit) for unit in config.units]}
     return tree
@@ -98,6 +114,10 @@ def _file(file: File) -> dict[str, Any]:
         "user": {"name": "root"},
         "contents": {"source": data_url(file.data)},
     }
+
+
+def _link(link: Link) -> dict[str, Any]:
+    return {"path": link.path, "target": link.target, "overwrite": True, "user": {"name": "root"}}
 
 
 def _unit(unit: Unit) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 CoreOS comes with a root file system. Ours makes one at its first boot, unless it finds one: if there is none
 yet, it is made here in the same way. What a first boot finds in ``upper``, ``work`` and ``var`` of it is
 removed there, as the rest of an attempt that failed; what is to stay is put below ``hand-over/var``, and is
-copied from there. Images are never changed: in ``hand-over/images``, they only get a second name.
+copied from there. Images and programs are never changed: those in ``hand-over`` only get a second name.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from muster.errors import ExternalError, cannot
 from muster.frozen import dataclass
 from muster.machine import Machine
 from muster.node.parts import WrittenDisk
-from muster.release.node.images import STORE
+from muster.release.node.images import PROGRAMS, STORE
 from muster.run import Said
 
 _DEADLINE_S: Final = 300.0
 _HANDED_OVER: Final = "hand-over/var"
-_IMAGES: Final = "hand-over/images"
+_LINKED: Final = "hand-over"
 _PREFIX: Final = "muster-mounted-"
 
 
@@ -46,9 +46,17 @@ class Mounted:
     @property
     def images(self) -> Path:
         """What becomes the store of images of the written system."""
+        return self._linked(STORE)
+
+    @property
+    def programs(self) -> Path:
+        """What becomes its folder of programs."""
+        return self._linked(PROGRAMS)
+
+    def _linked(self, path: str) -> Path:
         if self._deployed is not None:
-            return self._deployed / Path(STORE).relative_to("/var")
-        return self.root / _IMAGES
+            return self._deployed / Path(path).relative_to("/var")
+        return self.root / _LINKED / Path(path).name
 
     @property
     def _deployed(self) -> Path | None:
@@ -61,7 +69,20 @@ async def mounted(machine: Machine, disk: WrittenDisk) -> AsyncIterator[Mounted]
     """Mount root and boot of a written disk; they are unmounted whatever happens."""
     await make_root(machine, disk)
     async with mount(machine, disk.root.device) as root, mount(machine, disk.boot.device) as boot:
-        yield Mounted(root, boot)
+        place = Mounted(root, boot)
+        _make_ways(place.var / "lib/muster")
+        yield place
+
+
+def _make_ways(folder: Path) -> None:
+    """Everybody may pass through /var and what leads to ours there, whatever the umask of who installs."""
+    try:
+        for each in reversed([folder, *folder.parents]):
+            if not each.exists():
+                each.mkdir()
+                each.chmod(0o755)
+    except OSError as error:
+        raise cannot("make", folder, error) from error
 
 
 async def make_root(machine: Machine, disk: WrittenDisk) -> None:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images that a host starts from get onto its disk before it restarts: no registry is needed then.
+"""What a host starts from, images and programs, gets onto its disk: no registry is needed when it restarts.
 
-While the disk is written they are fetched into memory, as far as there is enough of it.
+While the disk is written it is fetched into memory, as far as there is enough of that.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,15 +22,18 @@ from muster.node.mounted import mounted
 from muster.node.pace import Report, Seen
 from muster.node.parts import WrittenDisk
 from muster.node.ports import Ports
-from muster.node.stocking import Spoiled, open_stock, remove_store, size_of, stock
+from muster.node.shelving import copy, holds, prepare, prove, take_out
+from muster.node.spoiled import Spoiled
+from muster.node.stocking import open_stock, size_of, stock
 from muster.node.telling import See, telling
 from muster.release.mirror.origins import stores_at
 from muster.release.mirror.sides import Origin
-from muster.release.node.images import NodeImage, NodeImages
+from muster.release.node.images import NodeImage, NodeImages, NodeProgram
 from muster.release.off_loop import off_loop
-from muster.release.store.store import Store
+from muster.release.store.store import Store, remove_store
 
 _AHEAD: Final = "images"
+_PROGRAMS_AHEAD: Final = "programs"
 _PART_OF_MEMORY: Final = 4
 """What is fetched ahead takes no more than this part of the memory that is free."""
 _AVAILABLE: Final = re.compile(r"^MemAvailable:\s+([0-9]+) kB$", re.MULTILINE)
@@ -44,14 +48,19 @@ def stage_for(role: HostRole) -> HostStage:
     return "Writing image to disk" if role == "worker" else "Copying registry data to disk"
 
 
-def choose_ahead(images: NodeImages, budget: int) -> tuple[NodeImage, ...]:
-    """Which images fit into so much memory, all together."""
-    chosen = []
-    for image in images.images:
-        if image.size_bytes <= budget:
-            chosen.append(image)
-            budget -= image.size_bytes
-    return tuple(chosen)
+def choose_ahead(images: NodeImages, budget: int) -> NodeImages:
+    """Which programs and images fit into so much memory, all together."""
+
+    def fits(each: NodeImage | NodeProgram) -> bool:
+        nonlocal budget
+        size = each.size_bytes + (each.image.size_bytes if isinstance(each, NodeProgram) else 0)
+        if size > budget:
+            return False
+        budget -= size
+        return True
+
+    programs = tuple(filter(fits, images.programs))
+    return NodeImages(tuple(filter(fits, images.images)), programs)
 
 
 def memory_budget(root: Path) -> int:
@@ -79,15 +88,15 @@ class Preload:
 
     def __init__(self, images: NodeImages, ports: Ports, stage: HostStage, origins: Sequence[Origin]) -> None:
         self._images, self._ports, self._stage, self._origins = images, ports, stage, origins
-        self._folder = ports.folder / _AHEAD
+        self._folder, self._programs = ports.folder / _AHEAD, ports.folder / _PROGRAMS_AHEAD
         self._ahead: asyncio.Task[None] | None = None
         self._see: See = _ignore
 
     def begin(self) -> None:
         """Fetch what fits into memory, beside other work. Whether that works out is seen later."""
         chosen = choose_ahead(self._images, memory_budget(self._ports.machine.root))
-        if chosen and self._ahead is None:
-            self._ahead = asyncio.create_task(self._fetch(NodeImages(chosen)))
+        if chosen != NodeImages() and self._ahead is None:
+            self._ahead = asyncio.create_task(self._fetch(chosen))
 
     async def stop(self) -> None:
         """Fetch nothing any more."""
@@ -98,6 +107,9 @@ class Preload:
     async def _fetch(self, images: NodeImages) -> None:
         try:
             store = await open_stock(images, self._folder)
+            for program in images.programs:
+                count = _count(self._saw, program.image.size_bytes)
+                await take_out(program, self._origins, store, self._programs, count)
             count = _count(self._saw, images.size_bytes)
             await bring(images.images, self._origins, store, count)
         except MusterError as error:
@@ -107,25 +119,29 @@ class Preload:
         self._see(seen)
 
     async def place(self, disk: WrittenDisk) -> None:
-        """Put all images onto the disk, and prove that they are there."""
-        if not self._images.images:
+        """Put all of it onto the disk, and prove that it is there."""
+        if self._images == NodeImages():
             return
         ports = self._ports
-        await ports.reporter.stage(self._stage, "the images that this host starts from")
+        await ports.reporter.stage(self._stage, "what this host starts from")
         if self._ahead is not None:
             async with self._telling("fetching images") as self._see:
                 await self._ahead
         async with mounted(ports.machine, disk) as system:
             store = await open_stock(self._images, system.images)
-            await self._stock(store, (*stores_at(self._folder), *self._origins))
+            await off_loop(prepare, system.programs, self._images, store)
+            await self._patiently(store, system.programs)
         await off_loop(remove_store, self._folder)
+        await off_loop(shutil.rmtree, self._programs, ignore_errors=True)
 
-    async def _stock(self, store: Store, origins: Sequence[Origin]) -> None:
+    async def _patiently(self, store: Store, programs: Path) -> None:
         """With patience: a registry may restart, and a cable be plugged in again."""
-        ports = self._ports
+        ports, origins = self._ports, (*stores_at(self._folder), *self._origins)
         until, there, spoiled = ports.clock() + _PATIENCE_S, 0, 0
         while True:
             try:
+                for program in self._images.programs:
+                    await self._shelve(program, origins, store, programs)
                 return await stock(self._images, origins, store, self._bar)
             except ExternalError as error:
                 spoiled += isinstance(error, Spoiled)
@@ -136,6 +152,20 @@ class Preload:
             now = await off_loop(size_of, store)
             if now > there:
                 until, there = ports.clock() + _PATIENCE_S, now
+
+    async def _shelve(
+        self, program: NodeProgram, origins: Sequence[Origin], store: Store, folder: Path
+    ) -> None:
+        """Put a program onto the disk, out of memory if it is there, and read it back."""
+        if await holds(folder, program):
+            return
+        near = self._programs / program.sha256
+        if await off_loop(near.exists):
+            await off_loop(copy, near, folder / near.name)
+        else:
+            async with self._bar("taking programs out of their image", program.image.size_bytes) as count:
+                await take_out(program, origins, store, folder, count)
+        await prove(folder, program)
 
     @asynccontextmanager
     async def _bar(self, what: str, total: int) -> AsyncIterator[Count]:
@@ -164,7 +194,7 @@ def _count(see: See, total: int) -> Count:
 
 def _given_up(error: ExternalError) -> ExternalError:
     return ExternalError(
-        f"the images that this host starts from are not on its disk: {error.message}",
+        f"what this host starts from is not on its disk: {error.message}",
         hint=error.hint or "mend that, then install again; what was copied stays",
     )
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a part of a cluster is ready, by what kubectl shows of it; and if not, how far it is."""
+"""Whether a part of a cluster is ready, by what the API shows of it; and if not, how far it is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 
@@ -21,18 +22,24 @@ class Judgement:
     words: str
 
 
-RESOURCES: Final[Mapping[str, str]] = {
-    ConditionKind.DEPLOYMENT_AVAILABLE: "deployments.apps",
-    ConditionKind.DAEMON_SET_READY: "daemonsets.apps",
-    ConditionKind.API_SERVICE_AVAILABLE: "apiservices.apiregistration.k8s.io",
-    ConditionKind.STORAGE_CLASS_EXISTS: "storageclasses.storage.k8s.io",
-    ConditionKind.INGRESS_CLASS_EXISTS: "ingressclasses.networking.k8s.io",
+PATHS: Final[Mapping[str, str]] = {
+    ConditionKind.DEPLOYMENT_AVAILABLE: "/apis/apps/v1/namespaces/{namespace}/deployments/{name}",
+    ConditionKind.DAEMON_SET_READY: "/apis/apps/v1/namespaces/{namespace}/daemonsets/{name}",
+    ConditionKind.API_SERVICE_AVAILABLE: "/apis/apiregistration.k8s.io/v1/apiservices/{name}",
+    ConditionKind.STORAGE_CLASS_EXISTS: "/apis/storage.k8s.io/v1/storageclasses/{name}",
+    ConditionKind.INGRESS_CLASS_EXISTS: "/apis/networking.k8s.io/v1/ingressclasses/{name}",
 }
 """What is looked at for each kind of condition."""
 
 
-def judge(wanted: Ready, text: str) -> Judgement:
-    """Whether a condition holds, by what `kubectl get --output=json` says; nothing: it is not there."""
+def path_of(wanted: Ready) -> str:
+    """Where the API shows what a condition is about."""
+    namespace, name = quote(wanted.namespace or "default", ""), quote(wanted.name, "")
+    return PATHS[wanted.kind].format(namespace=namespace, name=name)
+
+
+def judge(wanted: Ready, text: str | bytes) -> Judgement:
+    """Whether a condition holds, by the object that the API shows; nothing: it is not there."""
     try:
         body = msgspec.json.decode(text, type=dict[str, Any]) if text.strip() else {}
         if not body:
@@ -82,8 +89,8 @@ _JUDGES: Final[Mapping[str, Callable[[Ready, Mapping[str, Any]], Judgement]]] = 
 }
 
 
-def find_pod_trouble(text: str) -> str:
-    """Why a pod among those that kubectl lists does not run, as its kubelet or the scheduler tells it."""
+def find_pod_trouble(text: str | bytes) -> str:
+    """Why a pod among those that the API lists does not run, as its kubelet or the scheduler tells it."""
     try:
         body = msgspec.json.decode(text, type=dict[str, Any])
         return next(_pod_troubles(body["items"]), "")

@@ -8,10 +8,10 @@ told with its reason, and the rest goes on.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -28,9 +28,12 @@ from muster.model.setting_up import (
     Status,
     Told,
 )
-from muster.node.kubectl import Kubectl, Refusal
 from muster.node.noted import load_noted
 from muster.node.readiness import find_pod_trouble
+
+if TYPE_CHECKING:  # Whoever only reads how far it is does not load what does it.
+    from muster.node.answers import Refusal
+    from muster.node.cluster_api import ClusterApi, Mark
 
 PROGRESS: Final = "var/lib/muster/cluster-setup.json"
 SETUP_DONE: Final = "var/lib/muster/cluster-setup.done"
@@ -38,6 +41,7 @@ MARK: Final = "muster-cluster-setup"
 """In the cluster: that this was done once. A first host that is written again does not do it again."""
 DEADLINE_S: Final = 1800.0
 """So long an add-on, or a manifest of the user's, may take."""
+_SHOWN: Final = 1000
 _AGAIN_S: Final = 5.0
 
 
@@ -46,7 +50,7 @@ class Desk:
     """What setting up needs of the world."""
 
     root: Path
-    kubectl: Kubectl
+    cluster: ClusterApi
     say: Callable[[str], None]
     sleep: Callable[[float], Awaitable[None]]
     clock: Callable[[], float]
@@ -83,7 +87,7 @@ class SettingUp:
     async def run(self) -> None:
         """Do all of it; it was done before when the cluster says so, or does not take the login any more."""
         desk = self._desk
-        mark = await desk.kubectl.find_mark(MARK)
+        mark = await self._find_mark()
         if mark == "absent":
             await self._set_up()
         else:
@@ -98,6 +102,13 @@ class SettingUp:
         save_file(desk.root / SETUP_DONE, b"")
         remove_file(desk.root / SETUP_FOLDER.lstrip("/") / "kubeconfig")
 
+    async def _find_mark(self) -> Mark:
+        """Asked until the cluster says it: who guesses undoes what people changed since."""
+        while not isinstance(found := await self._desk.cluster.find_mark(MARK), str):
+            self._tell(PLATFORM, "progressing", found.words)
+            await self._desk.sleep(_AGAIN_S)
+        return found
+
     async def _set_up(self) -> None:
         await self._apply_own()
         await self._apply_manifests()
@@ -106,12 +117,12 @@ class SettingUp:
         for add_on in self._plan.add_ons:
             await self._add(add_on)
         await self._finish_manifests()
-        while await self._desk.kubectl.set_mark(MARK) is not None:
+        while await self._desk.cluster.set_mark(MARK) is not None:
             await self._desk.sleep(_AGAIN_S)
 
     async def _apply_own(self) -> None:
         if self._plan.own.files:
-            await self._insist(partial(self._desk.kubectl.apply, *self._plan.own.files))
+            await self._insist(partial(self._desk.cluster.apply, *self._plan.own.files))
 
     async def _insist(self, act: Callable[[], Awaitable[Refusal | None]]) -> None:
         """Something that has to be done before anything else: it is tried until it is."""
@@ -119,47 +130,47 @@ class SettingUp:
             self._tell(PLATFORM, "progressing", refusal.words)
             await self._desk.sleep(_AGAIN_S)
 
-    async def _apply_manifests(self) -> Refusal | None:
-        """Try those that were not accepted yet, in the order of their names. What the last refusal was."""
-        last, left = None, []
-        for name in self._waiting:
-            refusal = await self._desk.kubectl.apply(name)
+    async def _apply_manifests(self) -> tuple[Refusal, ...]:
+        """Try those that were not accepted yet, in the order of their names. Why some were refused."""
+        refusals: dict[str, Refusal] = {}
+        names = iter(self._waiting)
+        for name in names:
+            refusal = await self._desk.cluster.apply(name)
             if refusal is not None:
-                last = refusal
-                left.append(name)
-        self._waiting = left
-        if last is not None:
-            self._tell(MANIFESTS, "progressing", last.words)
+                refusals[name] = refusal
+                if refusal.is_silence:  # The rest would wait for the same nobody.
+                    break
+        self._waiting = [*refusals, *names]
+        if refusals:
+            self._tell(MANIFESTS, "progressing", _words_of(refusals.values()))
         elif self._plan.manifests:
             self._tell(MANIFESTS, "available", "all of them are applied")
-        return last
+        return tuple(refusals.values())
 
     async def _finish_manifests(self) -> None:
-        end, last = self._desk.clock() + DEADLINE_S, None
-        while self._waiting:
-            last = await self._apply_manifests()
-            if last is None:
-                return
-            if last.is_final or self._desk.clock() >= end:
+        """Until all are applied; one that no waiting mends does not keep others from it."""
+        end = self._desk.clock() + DEADLINE_S
+        while self._waiting and (refusals := await self._apply_manifests()):
+            if all(each.is_final for each in refusals) or self._desk.clock() >= end:
                 fix = "mend it, and apply it with kubectl; the file is in openshift/ of the site"
-                self._tell(MANIFESTS, "failed", f"{last.words}; {fix}")
+                self._tell(MANIFESTS, "failed", f"{_words_of(refusals)}; {fix}")
                 return
             await self._desk.sleep(_AGAIN_S)
 
     async def _label_nodes(self) -> None:
         labelled: set[str] = set()
         while True:
-            known = await self._desk.kubectl.node_names()
+            known = await self._desk.cluster.node_names()
             missing = [name for name in self._plan.nodes if name not in known]
             for label in dict.fromkeys(self._plan.nodes.values()):
                 mine = {name for name, own in self._plan.nodes.items() if own == label}
                 if new := sorted(mine & known - labelled):
-                    await self._insist(partial(self._desk.kubectl.label, label, *new))
+                    await self._insist(partial(self._desk.cluster.label, label, *new))
                     labelled.update(new)
             if not missing:
                 return
             self._tell(PLATFORM, "progressing", f"hosts that have not joined yet: {', '.join(missing)}")
-            if not await self._desk.kubectl.await_node(missing[0]):
+            if not await self._desk.cluster.await_node(missing[0]):
                 await self._desk.sleep(_AGAIN_S)
 
     async def _add(self, add_on: Part) -> None:
@@ -178,7 +189,7 @@ class SettingUp:
     async def _apply_files(self, left: list[str]) -> str:
         """Those that are left, until one is refused; why it was."""
         while left:
-            refusal = await self._desk.kubectl.apply(left[0])
+            refusal = await self._desk.cluster.apply(left[0])
             if refusal is not None:
                 return refusal.words
             del left[0]
@@ -186,7 +197,7 @@ class SettingUp:
 
     async def _missing_of(self, add_on: Part) -> str:
         for ready in add_on.ready:
-            judgement = await self._desk.kubectl.judge(ready)
+            judgement = await self._desk.cluster.judge(ready)
             if not judgement.is_ready:
                 return judgement.words
         return ""
@@ -194,7 +205,7 @@ class SettingUp:
     async def _explain(self, add_on: Part, words: str) -> str:
         """Why it is not ready after all that time, and where to look."""
         spaces = list(dict.fromkeys(each.namespace for each in add_on.ready if each.namespace))
-        troubles = [find_pod_trouble(await self._desk.kubectl.pods(each)) for each in spaces]
+        troubles = [find_pod_trouble(await self._desk.cluster.pods(each)) for each in spaces]
         reason = next(filter(None, troubles), words)
         where = f"--namespace {spaces[0]} describe pods" if spaces else "get events --all-namespaces"
         return f"not ready after {DEADLINE_S / 60:g} minutes: {reason}; look with `kubectl {where}`"
@@ -210,3 +221,7 @@ class SettingUp:
     def _save(self, *, done: bool) -> None:
         progress = SetupProgress(self._parts, done)
         save_file(self._desk.root / PROGRESS, msgspec.json.encode(progress))
+
+
+def _words_of(refusals: Iterable[Refusal]) -> str:
+    return "; ".join(each.words for each in refusals)[:_SHOWN]

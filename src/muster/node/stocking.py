@@ -4,20 +4,20 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypeAlias
 
-from muster.errors import ExternalError, UserError, cannot
+from muster.errors import UserError
 from muster.node.bringing import Count, bring
+from muster.node.spoiled import Spoiled, let_go
 from muster.progress import SILENT, Progress
 from muster.release.mirror.sides import Origin
 from muster.release.node.images import NodeImages
 from muster.release.off_loop import off_loop
-from muster.release.store.store import LAYOUT, Store, create_store
+from muster.release.store.store import Store, create_store, remove_store
 from muster.release.store.verify import verify_store
 from muster.units import render_size
 
@@ -25,15 +25,11 @@ Bars: TypeAlias = Callable[[str, int], AbstractAsyncContextManager[Count]]
 """Gives what counts a piece of work, by its name and how many bytes it is at most."""
 
 
-class Spoiled(ExternalError):
-    """What is in the store is not what was put there; that is gone, and may be brought again."""
-
-
 async def open_stock(images: NodeImages, folder: Path) -> Store:
     """The store of a folder, with room for some images; what an earlier run left there is good, or gone."""
     store = await off_loop(_open_whole, folder)
     with contextlib.suppress(Spoiled):
-        await off_loop(_read_back, (), store, SILENT)
+        await off_loop(read_back, (), store, SILENT)
     await off_loop(_check_room, images, store)
     return store
 
@@ -48,7 +44,7 @@ async def stock(images: NodeImages, origins: Sequence[Origin], store: Store, bar
     await off_loop(store.blobs.remove_partial)
     names = [image.name for image in images.images]
     async with bar("reading images back", images.size_bytes) as count:
-        await off_loop(_read_back, names, store, count)
+        await off_loop(read_back, names, store, count)
         count.reach(images.size_bytes)
 
 
@@ -61,16 +57,6 @@ def _open_whole(folder: Path) -> Store:
         remove_store(folder)
         store = create_store(folder)
     return store
-
-
-def remove_store(folder: Path) -> None:
-    """Take a store away, the part first that says that it is one."""
-    try:
-        (folder / LAYOUT).unlink(missing_ok=True)
-        if folder.exists():
-            shutil.rmtree(folder)
-    except OSError as error:
-        raise cannot("remove", folder, error) from error
 
 
 def size_of(store: Store) -> int:
@@ -88,28 +74,14 @@ def _check_room(images: NodeImages, store: Store) -> None:
         )
 
 
-def _read_back(names: Iterable[str], store: Store, progress: Progress) -> None:
-    """Hash everything as the disk has it; what is wrong is removed."""
+def read_back(names: Iterable[str], store: Store, progress: Progress) -> None:
+    """Hash everything as the disk has it; what is wrong is removed, and said by `Spoiled`."""
     for digest, _ in store.blobs.everything():
-        _let_go(store.blobs.path(digest))
+        let_go(store.blobs.path(digest))
     report = verify_store(store, full=True, progress=progress)
     for fault in report.faults:
         store.blobs.remove(fault.digest)
     wrong = [fault.detail for fault in report.faults]
     wrong += [f"{name} is not whole" for name in names if name not in report.whole]
     if wrong:
-        raise Spoiled(
-            f"the disk does not hold what was written to it: {wrong[0]}",
-            hint="check the disk, its cable and the memory; replace what is broken, then install again",
-        )
-
-
-def _let_go(path: Path) -> None:
-    """What is read next comes from the disk, not from memory."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(descriptor)
+        raise Spoiled(wrong[0])

@@ -53,6 +53,8 @@ class Pick:
     """Where it goes."""
     beside: tuple[str, ...] = ()
     """Small files whose content is wanted, too."""
+    sha256: str = ""
+    """What it has to hash to, where that is known; another file does not get there."""
 
 
 class Catch(Protocol):
@@ -75,13 +77,6 @@ class Image:
     """What was kept, by layer and path."""
 
 
-async def extract_file(
-    source: Source, path: str, to: Path, *, architecture: str, progress: Progress = SILENT
-) -> Extracted:
-    """Write one file of an image, which gets its name when all of it is there and checked."""
-    return await extract(source, Pick(path, to), architecture=architecture, progress=progress)
-
-
 async def extract(source: Source, pick: Pick, *, architecture: str, progress: Progress = SILENT) -> Extracted:
     """Write one file of an image, and read small ones beside it in the same go: their layer comes once."""
     if await off_loop(pick.to.is_dir):
@@ -100,6 +95,7 @@ async def extract(source: Source, pick: Pick, *, architecture: str, progress: Pr
         caught = await _caught(image, place, catch)
         assert isinstance(caught, _FileCatch)
         beside = await _read_found(image, pick.beside, memory)
+        _check_hash(image, pick, caught.sha256)
         return replace(await off_loop(caught.keep), beside=beside)
 
 
@@ -161,6 +157,14 @@ async def _find(image: Image, pick: Pick, catch: Callable[[Entry], Catch]) -> Pl
         )
     _check_kind(image, path, place)
     return place
+
+
+def _check_hash(image: Image, pick: Pick, found: str) -> None:
+    if pick.sha256 and found != pick.sha256:
+        raise UserError(
+            f"{pick.path} in {image.source.shown} has the SHA-256 {found}, not {pick.sha256}",
+            hint="check that this is the image that the hash belongs to",
+        )
 
 
 def _check_kind(image: Image, path: str, place: Place) -> None:
@@ -318,6 +322,10 @@ class _FileCatch:
         except OSError as error:
             raise cannot("write", self._to, error) from error
 
+    @property
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
+
     def keep(self) -> Extracted:
         """Give it its name."""
         try:
@@ -327,7 +335,7 @@ class _FileCatch:
             sync_folder(self._to.parent)
         except OSError as error:
             raise cannot("write", self._to, error) from error
-        return Extracted(self._to, self._size_bytes, self._hash.hexdigest())
+        return Extracted(self._to, self._size_bytes, self.sha256)
 
     def drop(self) -> None:
         with contextlib.suppress(OSError):

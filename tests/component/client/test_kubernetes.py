@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import aiohttp
+import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from muster.certificates.kubeconfig import Access
@@ -92,6 +93,22 @@ def test_a_name_that_nobody_knows_is_found_at_an_address_of_the_plan(tmp_path: P
             sight = await look(access, Names(), known=())
             assert (sight.trouble, sight.is_resolved) == (Trouble.SILENT, False)
             assert sight.words == f"the name {API_NAME} is not known"
+
+    play(scene, 60)
+
+
+@pytest.mark.parametrize(("keeps", "connections"), [(True, 1), (False, 4)])
+def test_who_asks_the_same_host_all_the_time_keeps_its_connection(
+    tmp_path: Path, keeps: bool, connections: int
+) -> None:
+    async def scene() -> None:
+        secrets, names = new_secrets(), Names(API_NAME)
+        async with serve_api(tmp_path, secrets, (API_NAME,)) as api:
+            access = make_access(secrets, f"https://{API_NAME}:{api.port}")
+            async with open_kubernetes(access, (), names, keeps=keeps) as kubernetes:
+                for _ in range(2):
+                    assert (await kubernetes.look()).is_ready
+            assert names.asked == connections
 
     play(scene, 60)
 

@@ -20,7 +20,7 @@ from muster.client.target import Target
 from muster.console.facts import Facts, HostFacts
 from muster.console.looking import Course, Looker
 from muster.console.main_screen import failing_checks
-from muster.links import Changes
+from muster.links import Changes, Kind
 from muster.model.service_card import LOGIN_FILE, LoginCode
 from muster.service.auth.codes import OneTimeCode
 from muster.support.secrets import is_secret_path
@@ -133,10 +133,10 @@ def test_without_a_code_there_is_no_file(tmp_path: Path) -> None:
 
 
 def test_the_agent_is_told_to_look_again() -> None:
-    async def scene() -> bool:
+    async def scene() -> frozenset[Kind]:
         changes = Changes()
         heed_console(changes)
         os.kill(os.getpid(), signal.SIGHUP)
         return await changes.wait(20)
 
-    assert asyncio.run(scene())
+    assert asyncio.run(scene()) == {Kind.OTHER}

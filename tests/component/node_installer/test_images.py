@@ -4,120 +4,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from muster.model.ignition import Config, File, render_tree, tree_of
-from muster.model.registries import Mirror, RegistriesConf, Registry, render_registries_conf
+from muster.model.ignition import File
 from muster.node.install import install
-from muster.node.ports import Ports
-from muster.node.state import State
-from muster.release.mirror.origins import open_origins
-from muster.release.mirror.sides import Origin
 from muster.release.node.images import FILE, NodeImage, NodeImages
-from muster.release.node.runtime import CONF, LOGINS, TRUST
-from muster.release.oci.client import Settings
+from muster.release.node.runtime import LOGINS, TRUST
 from muster.release.oci.manifest import Manifest
-from muster.release.oci.patience import Patience
 from muster.release.store.store import create_store, open_store
 from muster.release.store.verify import verify_store
-from muster.run import Said
-from tests.component.node_installer.hosts import PlainHost
-from tests.component.node_installer.images import make_image
+from tests.component.node_installer.carrying import PLACE, Host, save_reached
 from tests.component.release.rough_registry import RoughRegistry
 from tests.component.release.rough_registry import start_registry as start_rough
 from tests.component.release.served import make_papers, save_users, start_registry
 from tests.stores import noise, put_image
 from tests.unit.node.test_plan import request
 
-PLACE = "muster.local"
 BIG, SMALL = noise(1, 600_000), noise(2, 40_000)
 COPYING = "Copying registry data to disk"
 LOGIN = "node:secret"
 AUTH = '{"auths": {"%s": {"auth": "bm9kZTpzZWNyZXQ="}}}'
-
-
-@pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_image(tmp_path_factory.mktemp("image"))
-
-
-class Host(PlainHost):
-    """A host whose root partition is a folder that stays, and whose time passes only while it waits."""
-
-    def __init__(self, folder: Path, image: Path) -> None:
-        super().__init__(folder, image)
-        self.disk_root = folder / "disk-root"
-        self.disk_root.mkdir()
-        self.now = 0.0
-
-    @property
-    def images(self) -> Path:
-        return self.disk_root / "hand-over/images"
-
-    def answer(self, words: tuple[str, ...]) -> Said | str | None:
-        if words[0] == "mount" and words[1] == "/dev/sda5":
-            place = Path(words[2])
-            place.rmdir()
-            place.symlink_to(self.disk_root)
-        return super().answer(words)
-
-    def give_memory(self) -> None:
-        (self.root / "proc").mkdir()
-        (self.root / "proc/meminfo").write_text("MemAvailable: 1000000 kB\n")
-
-    def carrying(self, images: dict[str, Manifest], mirror: str, *files: File, insecure: bool = True) -> None:
-        """The service gives it this list, and tells it of a mirror."""
-        listed = tuple(
-            NodeImage(f"{PLACE}/{name}@{made.digest}", sum(blob.size_bytes for blob in made.blobs))
-            for name, made in images.items()
-        )
-        rules = RegistriesConf((Registry(PLACE, blocked=True, mirrors=(Mirror(mirror, insecure=insecure),)),))
-        config = Config(
-            (
-                File(FILE, msgspec.json.encode(NodeImages(listed))),
-                File(CONF, render_registries_conf(rules).encode()),
-                *files,
-            )
-        )
-        self.service.ignition = render_tree(tree_of(config))
-
-    def ports(self, others_ready: Callable[[], Awaitable[None]] | None = None) -> Ports:
-        return replace(
-            super().ports(others_ready), open_origins=impatient, clock=lambda: self.now, pause=self._pause
-        )
-
-    async def _pause(self, seconds: float) -> None:
-        self.now += seconds
-
-    @property
-    def told(self) -> list[str]:
-        return [info for _, info, _ in self.listener.stages]
-
-    @property
-    def restarted(self) -> bool:
-        return ("systemctl", "reboot") in self.machine.asked
-
-    def reached(self) -> str:
-        text = (self.ports().folder / "state.json").read_bytes()
-        return msgspec.json.decode(text, type=State).reached
-
-
-@asynccontextmanager
-async def impatient(root: Path, settings: Settings) -> AsyncIterator[tuple[Origin, ...]]:
-    patience = Patience(tries=1, first_s=0)
-    async with open_origins(root, replace(settings, patience=patience)) as origins:
-        yield origins
-
-
-@pytest.fixture
-def host(tmp_path: Path, image: Path) -> Host:
-    return Host(tmp_path, image)
 
 
 def whole(host: Host, images: dict[str, Manifest]) -> bool:
@@ -241,11 +151,6 @@ def test_what_was_tampered_with_is_refused_and_fetched_again(host: Host, what: s
     run_with_rough(host, work)
 
 
-def save_reached(host: Host, reached: str) -> None:
-    path = host.ports().folder / "state.json"
-    path.write_bytes(path.read_bytes().replace(b'"handed over"', f'"{reached}"'.encode()))
-
-
 def test_a_disk_that_keeps_nothing_is_named_before_anything_restarts(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,14 +158,12 @@ def test_a_disk_that_keeps_nothing_is_named_before_anything_restarts(
         """The disk gives other bytes than it was given."""
         path.write_bytes(bytes(path.stat().st_size))
 
-    monkeypatch.setattr("muster.node.stocking._let_go", forget)
+    monkeypatch.setattr("muster.node.stocking.let_go", forget)
 
     async def work(registry: RoughRegistry, images: dict[str, Manifest]) -> None:
         told = await install(request(), host.ports())
         assert told is not None
-        assert told.startswith(
-            "the images that this host starts from are not on its disk: the disk does not hold"
-        )
+        assert told.startswith("what this host starts from is not on its disk: the disk does not hold")
         assert "replace what is broken" in told
         assert registry.served[images["kubernetes/kube"].layers[0].digest] == 3 * len(BIG)
 
@@ -282,7 +185,7 @@ def test_a_registry_that_goes_away_is_waited_for_then_named_and_nothing_restarts
         told = await install(request(), host.ports())
         await going
         assert told is not None
-        assert told.startswith("the images that this host starts from are not on its disk: ")
+        assert told.startswith("what this host starts from is not on its disk: ")
         assert "answered 503" in told
         assert 0 < registry.served[big] < len(BIG)
         assert host.now >= 600

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import subprocess
@@ -64,23 +63,19 @@ class Node:
         store.name({self.name(id): self.made[id].descriptor})
 
     def plan(self) -> None:
-        images = NodeImages(tuple(NodeImage(self.name(id), 1, id != "kube") for id in self.made))
+        images = NodeImages(tuple(NodeImage(self.name(id), 1) for id in self.made))
         (self.root / "etc/muster").mkdir(parents=True)
         (self.root / "etc/muster/images.json").write_bytes(msgspec.json.encode(images))
-
-    def extract(self) -> None:
-        (self.root / "usr/local/bin").mkdir(parents=True)
-        (self.root / "usr/local/bin/kube").write_text("extracted")
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
     node = Node(tmp_path / "node")
     store = create_store(node.folder)
-    for id in ("kube", "pause", "coredns"):
+    for id in ("pause", "coredns"):
         node.put(store, id)
     node.plan()
-    node.extract()
+    node.put(store, "kube")
     return node
 
 
@@ -176,8 +171,8 @@ def test_the_command_line(node: Node) -> None:
     asked = run(node, [node.name("pause"), node.name("coredns")])
     archive = str(node.root / "var/lib/muster/images.tar")
     importing = ("ctr", "--namespace", "k8s.io", "images", "import", archive)
-    assert asked[:2] == [importing] * 2
-    assert asked[2:] == [
+    assert asked == [
+        importing,
         ("ctr", "--namespace", "k8s.io", "images", "list", "--quiet"),
         ("sync", "--file-system", str(node.folder)),
     ]
@@ -208,9 +203,3 @@ def test_a_containerd_that_does_not_take_them_is_named(node: Node) -> None:
         "containerd did not take an image: ctr: no luck; its registry is asked for "
     )
     assert node.folder.exists()
-
-
-def test_nothing_goes_before_the_program_was_taken_out(node: Node) -> None:
-    shutil.rmtree(node.root / "usr/local/bin")
-    run(node, [node.name("pause"), node.name("coredns")])
-    assert json.loads((node.folder / "oci-layout").read_text())

@@ -21,7 +21,7 @@ from muster.errors import ExternalError, UserError
 from muster.release.at_registry import RegistrySource
 from muster.release.copying import pull
 from muster.release.in_store import StoreSource
-from muster.release.layers import Pick, extract, extract_file, read_files
+from muster.release.layers import Pick, extract, read_files
 from muster.release.oci.digest import digest_of
 from muster.release.oci.trouble import Damaged, Unreachable
 from muster.release.store.store import create_store
@@ -92,9 +92,8 @@ def test_a_base_image_comes_out(pack: Callable[[bytes], bytes], tmp_path: Path) 
         top = pack(tar({ISO_PATH: ISO, "coreos/other": b"1"}))
         source = source_of(at, [below, top])
         at.registry.faults.cuts[digest_of(top)] = [len(top) // 2]
-        extracted = await extract_file(
-            source, f"/{ISO_PATH}", tmp_path / "new" / "base.iso", architecture="amd64"
-        )
+        pick = Pick(f"/{ISO_PATH}", tmp_path / "new" / "base.iso")
+        extracted = await extract(source, pick, architecture="amd64")
         assert extracted.path.read_bytes() == ISO
         assert extracted.sha256 == hashlib.sha256(ISO).hexdigest()
         assert extracted.size_bytes == len(ISO)
@@ -192,7 +191,7 @@ def test_the_last_of_several_entries_counts(tmp_path: Path) -> None:
                 info.size, info.mode = len(content), 0o755
                 archive.addfile(info, io.BytesIO(content))
         source = source_of(at, [out.getvalue()])
-        extracted = await extract_file(source, "a", tmp_path / "a", architecture="amd64")
+        extracted = await extract(source, Pick("a", tmp_path / "a"), architecture="amd64")
         assert extracted.path.read_bytes() == b"second"
         assert extracted.path.stat().st_mode & 0o777 == 0o755
         assert names_in(tmp_path) == ["a"]
@@ -229,7 +228,7 @@ def test_nothing_leads_out_of_an_image(path: str, why: str, tmp_path: Path) -> N
     async def scene(at: Meeting) -> None:
         source = source_of(at, [tar(EVIL)])
         with pytest.raises(UserError, match=why):
-            await extract_file(source, path, tmp_path / "it", architecture="amd64")
+            await extract(source, Pick(path, tmp_path / "it"), architecture="amd64")
         assert names_in(tmp_path) == []
 
     play(scene)
@@ -264,7 +263,7 @@ def test_a_bad_layer_leaves_nothing(
         spoil(at, layer)
         (tmp_path / "base.iso").write_bytes(b"what was there before")
         with pytest.raises((Damaged, Unreachable), match=why):
-            await extract_file(source, ISO_PATH, tmp_path / "base.iso", architecture="amd64")
+            await extract(source, Pick(ISO_PATH, tmp_path / "base.iso"), architecture="amd64")
         assert names_in(tmp_path) == ["base.iso"]
         assert (tmp_path / "base.iso").read_bytes() == b"what was there before"
 
@@ -284,7 +283,7 @@ def test_layers_that_are_broken_at_their_source(layer: bytes, why: str, tmp_path
     async def scene(at: Meeting) -> None:
         source = source_of(at, [layer])
         with pytest.raises(Damaged, match=rf"the layer {digest_of(layer)} of .*{why}"):
-            await extract_file(source, ISO_PATH, tmp_path / "base.iso", architecture="amd64")
+            await extract(source, Pick(ISO_PATH, tmp_path / "base.iso"), architecture="amd64")
         assert names_in(tmp_path) == []
 
     play(scene)
@@ -294,15 +293,15 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     async def scene(at: Meeting) -> None:
         source = source_of(at, [tar({ISO_PATH: ISO})])
         with pytest.raises(UserError, match="is a directory"):
-            await extract_file(source, ISO_PATH, tmp_path, architecture="amd64")
+            await extract(source, Pick(ISO_PATH, tmp_path), architecture="amd64")
         (tmp_path / "file").touch()
         with pytest.raises(ExternalError, match="cannot write"):
-            await extract_file(source, ISO_PATH, tmp_path / "file" / "base.iso", architecture="amd64")
+            await extract(source, Pick(ISO_PATH, tmp_path / "file" / "base.iso"), architecture="amd64")
         with (
             file_limit(1 << 20),
             pytest.raises(ExternalError, match=r"cannot write .*base.iso: file too large"),
         ):
-            await extract_file(source, ISO_PATH, tmp_path / "base.iso", architecture="amd64")
+            await extract(source, Pick(ISO_PATH, tmp_path / "base.iso"), architecture="amd64")
         assert names_in(tmp_path) == ["file"]
 
     play(scene)
@@ -314,7 +313,7 @@ def test_an_interrupt_leaves_nothing(seed: int, tmp_path: Path) -> None:
         layer = gzip.compress(tar({ISO_PATH: ISO, "more": ISO}), 1)
         source = source_of(at, [layer])
         at.registry.alarm_at = random.Random(seed).randrange(len(layer))
-        work = extract_file(source, ISO_PATH, tmp_path / "base.iso", architecture="amd64")
+        work = extract(source, Pick(ISO_PATH, tmp_path / "base.iso"), architecture="amd64")
         task = asyncio.create_task(work)
         await at.registry.alarm.wait()
         task.cancel()
@@ -332,7 +331,7 @@ def test_from_a_store_as_from_a_registry(tmp_path: Path) -> None:
         await pull(at.client, at.registry.reference("a", "v1"), store)
         at.registry.forget()
         source = StoreSource(store, manifest.descriptor)
-        extracted = await extract_file(source, ISO_PATH, tmp_path / "base.iso", architecture="amd64")
+        extracted = await extract(source, Pick(ISO_PATH, tmp_path / "base.iso"), architecture="amd64")
         assert extracted.sha256 == hashlib.sha256(ISO).hexdigest()
         assert not at.registry.asked
 

@@ -57,6 +57,25 @@ def test_three_nodes_and_a_worker(lab: Rehearsal, stage: Stage) -> None:
     _install(lab, stage.build("ha-baremetal-dhcp", "10.20.0.254", changes))
 
 
+def test_two_nodes_with_an_arbiter_lose_one_and_get_it_back(lab: Rehearsal, stage: Stage) -> None:
+    """The disk of a host is gone: a medium of its own makes it a member again, by what the others kept."""
+    site, lost = stage.build("two-node-arbiter", "192.168.20.1"), "master-2"
+    _install(lab, site)
+    before = lab.boots[lost]
+
+    lab.run("kill", lost)
+    lab.lose_disks(lost)
+    asking = ("agent", "create", "host-image", "--dir", site.folder, "--host", lost, "--key", site.key)
+    lab.beside(*asking, *stage.sources)
+    lab.run("media", lost, site.folder / f"host-{lost}.x86_64.iso")
+    lab.run("power", lost, "on")
+    lab.wait(f"reports:{lost}:{before + 2}")  # One from the medium, one from the disk.
+
+    judge(lab, site)
+    assert lab.wait("healthy")[lost]["root"] == "disk"
+    assert _voters(lab, site) == {"master-1", "master-2", "arbiter-1"}
+
+
 def test_a_single_node_with_nothing_else_in_the_room(lab: Rehearsal, stage: Stage) -> None:
     """No registry, no name server, no leases: what is not on the medium is nowhere."""
     site = stage.build("single-node-none")
@@ -77,6 +96,15 @@ def test_a_single_node_without_ipv4(lab: Rehearsal, stage: Stage) -> None:
 def _addresses(lab: Rehearsal, site: Site, host: str) -> set[str]:
     links = json.loads(lab.ssh(host, site.key, "ip", "-json", "address"))
     return {each["local"] for link in links for each in link["addr_info"]}
+
+
+def _voters(lab: Rehearsal, site: Site) -> set[str]:
+    """The members of etcd that have a vote."""
+    pki = "/etc/kubernetes/pki/etcd"
+    login = (f"--cacert={pki}/ca.crt", f"--cert={pki}/member.crt", f"--key={pki}/member.key")
+    asking = ("sudo", "etcdctl", *login, "member", "list", "--write-out=json")
+    found = json.loads(lab.ssh("master-1", site.key, *asking))["members"]
+    return {each["name"] for each in found if not each.get("isLearner")}
 
 
 def _nodes(lab: Rehearsal, site: Site, address: str) -> set[str]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,7 +17,7 @@ from muster.agent.steps.outcome import Outcome
 from muster.board import Board, read_notice
 from muster.client.calls import Refused, Unreachable
 from muster.client.host import Registered
-from muster.links import IP, Changes
+from muster.links import IP, Changes, Kind
 from muster.model.wire.reports import StepReply
 from muster.model.wire.steps import Step, Steps
 from tests.unit.agent.steps.recorded import finish
@@ -66,7 +66,11 @@ class Installer:
 
     def __init__(self, why: str = "") -> None:
         self.asked: list[str] = []
+        self.busy = False
         self._why = why
+
+    async def is_busy(self) -> bool:
+        return self.busy
 
     async def stop(self) -> None:
         self.asked.append("stop")
@@ -105,13 +109,34 @@ async def addresses() -> tuple[IP, ...]:
     return (ip_address("192.0.2.77"),)
 
 
+async def somebody() -> bool:
+    return True
+
+
+class Seen(Changes):
+    """Some things that change, one after the other, and then nothing."""
+
+    def __init__(self, *kinds: Kind) -> None:
+        super().__init__()
+        self._seen = list(kinds)
+
+    async def wait(self, seconds: float) -> frozenset[Kind]:
+        await asyncio.sleep(0)
+        return frozenset({self._seen.pop(0)}) if self._seen else await super().wait(seconds)
+
+
 def play(
-    service: Service, folder: Path, duties: Duties | None = None, token: Token | None = None
+    service: Service,
+    folder: Path,
+    duties: Duties | None = None,
+    token: Token | None = None,
+    changes: Changes | None = None,
+    sleep: Callable[[float], Awaitable[None]] | None = None,
 ) -> list[float]:
     """Run an agent until the service has nothing more to say; how long it wanted to sleep each time."""
     naps: list[float] = []
 
-    async def sleep(seconds: float) -> None:
+    async def nap(seconds: float) -> None:
         naps.append(seconds)
         for _ in range(5):
             await asyncio.sleep(0)
@@ -123,9 +148,10 @@ def play(
             lambda: NOW,
             lambda: 0.0,
             lambda: 0.5,
-            Changes(),
+            changes or Changes(),
             addresses,
-            sleep,
+            somebody,
+            sleep or nap,
         )
         agent = Agent(service, duties or Duties(), means)  # type: ignore[arg-type]
         with pytest.raises(BaseExceptionGroup) as ended:
@@ -173,8 +199,9 @@ def test_who_is_turned_away_says_so_and_asks_again(tmp_path: Path) -> None:
     )
     naps = play(service, tmp_path)
     assert service.heard.count("register") == 3
-    assert naps[0] >= 15
-    assert naps[1] < 1
+    assert naps[0] < 1, "a service that has just started may not know its site yet"
+    refusals = [Refused(403, "the token has expired") for _ in range(12)]
+    assert max(play(Service(*refusals), tmp_path)) == 15
 
 
 def test_a_service_that_starts_is_found_soon_however_long_that_takes(tmp_path: Path) -> None:
@@ -197,6 +224,37 @@ def test_what_it_waits_for_is_on_the_board(tmp_path: Path) -> None:
     assert notice is not None
     assert "no route to host" in notice.trouble
     assert notice.fix
+
+
+@pytest.mark.parametrize(
+    ("kind", "busy", "is_told"),
+    [
+        (Kind.DISKS, False, True),
+        (Kind.DISKS, True, False),
+        (Kind.LINKS, True, True),
+        (Kind.OTHER, True, True),
+    ],
+)
+def test_a_change_is_told_unless_it_is_of_the_disk_that_is_written(
+    tmp_path: Path, kind: Kind, busy: bool, is_told: bool
+) -> None:
+    duties = Duties()
+    duties.installer.busy = busy
+    play(Service(told(), told(), told()), tmp_path, duties, Token("own"), Seen(kind))
+    assert ("inventory" in duties.begun) == is_told
+
+
+def test_who_told_what_came_of_a_step_asks_at_once_for_the_next(tmp_path: Path) -> None:
+    service = Service("own", told("inventory", seconds=30), told())
+    turns = []
+
+    async def sleep(seconds: float) -> None:
+        for _ in range(100 if seconds == 30 else 1):
+            turns.append(seconds)
+            await asyncio.sleep(0)
+
+    play(service, tmp_path, sleep=sleep)
+    assert 0 < turns.count(30) < 100, "it was not woken"
 
 
 def test_a_host_that_was_deleted_registers_anew(tmp_path: Path) -> None:

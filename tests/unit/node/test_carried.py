@@ -13,7 +13,7 @@ from muster.errors import ExternalError, UserError
 from muster.model.ignition import Config, File, data_url, find_file, render_tree, tree_of
 from muster.node.carried import Carried, parse_carried
 from muster.node.preloading import choose_ahead, memory_budget, stage_for
-from muster.release.node.images import FILE, NodeImage, NodeImages, plan_images
+from muster.release.node.images import FILE, NodeImage, NodeImages, NodeProgram, plan_images
 from muster.release.node.payload import plan_cluster
 from muster.release.node.runtime import CONF, LOGINS
 from tests.clusters import MIRRORED, RELEASE, THREE, authorities
@@ -84,10 +84,18 @@ def test_a_file_that_a_config_does_not_carry(entry: dict[str, object]) -> None:
 
 
 def test_what_is_fetched_ahead_fits_into_memory() -> None:
-    images = NodeImages(tuple(NodeImage(name, size) for name, size in (("a", 40), ("b", 70), ("c", 10))))
-    assert [each.name for each in choose_ahead(images, 120)] == ["a", "b", "c"]
-    assert [each.name for each in choose_ahead(images, 100)] == ["a", "c"]
-    assert choose_ahead(images, 9) == ()
+    images = tuple(NodeImage(name, size) for name, size in (("a", 40), ("b", 70), ("c", 10)))
+    assert [each.name for each in choose_ahead(NodeImages(images), 120).images] == ["a", "b", "c"]
+    assert [each.name for each in choose_ahead(NodeImages(images), 100).images] == ["a", "c"]
+    assert choose_ahead(NodeImages(images), 9) == NodeImages()
+
+
+def test_a_program_is_fetched_ahead_with_its_image_and_first() -> None:
+    program = NodeProgram(NodeImage("kube", 20), "amd64", "/usr/bin/kube", "0" * 64, 80)
+    images = NodeImages((NodeImage("a", 40),), (program,))
+    assert choose_ahead(images, 140) == images
+    assert choose_ahead(images, 100) == NodeImages((), (program,))
+    assert choose_ahead(images, 99) == NodeImages((NodeImage("a", 40),))
 
 
 def test_a_quarter_of_the_memory_is_enough(tmp_path: Path) -> None:

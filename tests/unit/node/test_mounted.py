@@ -45,7 +45,9 @@ def test_where_var_is(tmp_path: Path) -> None:
     assert Mounted(tmp_path, tmp_path).var == tmp_path / "ostree/deploy/rhcos/var"
 
 
-def test_where_images_are(tmp_path: Path) -> None:
-    assert Mounted(tmp_path, tmp_path).images == tmp_path / "hand-over/images"
-    (tmp_path / "ostree/deploy/rhcos/var").mkdir(parents=True)
-    assert Mounted(tmp_path, tmp_path).images == tmp_path / "ostree/deploy/rhcos/var/lib/muster/images"
+def test_where_images_and_programs_are(tmp_path: Path) -> None:
+    found = Mounted(tmp_path, tmp_path)
+    assert (found.images, found.programs) == (tmp_path / "hand-over/images", tmp_path / "hand-over/programs")
+    own = tmp_path / "ostree/deploy/rhcos/var/lib/muster"
+    own.parents[1].mkdir(parents=True)
+    assert (found.images, found.programs) == (own / "images", own / "programs")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a part of a cluster is ready, by what kubectl shows."""
+"""Whether a part of a cluster is ready, by what the API shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import pytest
 
 from muster.model.setting_up import Ready
-from muster.node.readiness import RESOURCES, find_pod_trouble, judge
+from muster.node.readiness import PATHS, find_pod_trouble, judge, path_of
 from muster.release.model import ConditionKind
 
 
@@ -52,8 +52,18 @@ def test_conditions_are_judged(kind: str, text: str, words: str, *, is_ready: bo
 
 @pytest.mark.parametrize("kind", ConditionKind)
 def test_every_kind_that_a_release_may_name_is_known(kind: ConditionKind) -> None:
-    assert kind in RESOURCES
+    assert kind in PATHS
     assert "cannot be understood" not in judge(Ready(kind, "x"), daemon_set(1)[:-1] + ', "spec": {}}').words
+
+
+def test_what_is_judged_is_found() -> None:
+    there = path_of(Ready(ConditionKind.DEPLOYMENT_AVAILABLE, "x", "shop"))
+    assert there == "/apis/apps/v1/namespaces/shop/deployments/x"
+    assert (
+        path_of(Ready(ConditionKind.DAEMON_SET_READY, "x")) == "/apis/apps/v1/namespaces/default/daemonsets/x"
+    )
+    service = path_of(Ready(ConditionKind.API_SERVICE_AVAILABLE, "v1.a/b"))
+    assert service == "/apis/apiregistration.k8s.io/v1/apiservices/v1.a%2Fb"
 
 
 def test_a_pod_that_no_node_takes_is_told_of() -> None:

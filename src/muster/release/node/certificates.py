@@ -138,7 +138,6 @@ def _of_the_control_plane(desk: _Desk) -> Iterator[File]:
     yield _public("client-ca.crt", authorities.client_bundle)
     yield File(KUBELET_AUTHORITY, authorities.kubelet.pem.encode(), PUBLIC)
     yield _public("front-proxy-ca.crt", authorities.front_proxy.pem)
-    yield from desk.pair("apiserver-etcd-client", authorities.etcd, "kube-apiserver-etcd-client")
     yield from desk.pair("apiserver-kubelet-client", authorities.client, "kube-apiserver-kubelet-client")
     yield from desk.pair("front-proxy-client", authorities.front_proxy, "front-proxy-client")
     yield desk.login("controller-manager.conf", "system:kube-controller-manager")

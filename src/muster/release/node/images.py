@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images that a host comes up with: its installer copies them to its disk, for its first boot.
+"""What a host comes up with: its installer puts images and programs onto its disk, for its first boot.
 
 The host has the list in its own configuration. So who made that has decided, by digest, what it starts from.
 """
@@ -13,12 +13,15 @@ import msgspec
 from muster.errors import ExternalError
 from muster.model.host import Role
 from muster.model.ignition import PUBLIC, Config, File
-from muster.release.model import Release
+from muster.release.model import Release, ReleaseImage
 from muster.release.node.cluster import Cluster, Member
+from muster.release.oci.digest import hex_of
 
 FILE: Final = "/etc/muster/images.json"
 STORE: Final = "/var/lib/muster/images"
-"""Where they are on the disk: a content store, which is gone when all of it is in use."""
+"""Where images are on the disk: a content store, which is gone when all of it is in use."""
+PROGRAMS: Final = "/var/lib/muster/programs"
+"""Where programs are on the disk, each by what it hashes to: what has that name is right."""
 KUBE: Final = "kube"
 """The one program that is all of Kubernetes and etcd, and the image that has it."""
 _PAUSE: Final = "pause"
@@ -34,30 +37,56 @@ class NodeImage(msgspec.Struct, frozen=True):
     name: str
     """Registry, repository and digest."""
     size_bytes: int
-    container: bool = True
-    """Whether containers run from it; else a program is taken out of it."""
+
+
+class NodeProgram(msgspec.Struct, frozen=True):
+    """A program of a host, which is taken out of an image."""
+
+    image: NodeImage
+    architecture: str
+    """As Go names it, for an image that is for several."""
+    path: str
+    """Of the file in it."""
+    sha256: str
+    size_bytes: int
 
 
 class NodeImages(msgspec.Struct, frozen=True):
-    """All of them, the one that is needed first comes first."""
+    """All of them, what is needed first comes first."""
 
     images: tuple[NodeImage, ...] = ()
+    """What containers run from."""
+    programs: tuple[NodeProgram, ...] = ()
 
     @property
     def size_bytes(self) -> int:
-        """At most: images may share layers."""
+        """Of the images, at most: they may share layers."""
         return sum(image.size_bytes for image in self.images)
 
 
 def plan_images(release: Release, cluster: Cluster, host: Member) -> NodeImages:
     """What a host of a role starts from. An arbiter votes, and carries nothing of the cluster's."""
-    wanted = [KUBE, _PAUSE]
+    wanted = [_PAUSE]
     if host.role is not Role.ARBITER:
         add_ons = (release.find_add_on(id) for id in cluster.add_ons)
         wanted += [*_PODS, *(id for add_on in add_ons if add_on is not None for id in add_on.images)]
-    found = ((id, release.find_image(id)) for id in dict.fromkeys(wanted))
-    return NodeImages(
-        tuple(NodeImage(image.pullspec, image.size_bytes, id != KUBE) for id, image in found if image)
+    found = (release.find_image(id) for id in dict.fromkeys(wanted))
+    return NodeImages(tuple(_listed(image) for image in found if image), (kube_program(release),))
+
+
+def _listed(image: ReleaseImage) -> NodeImage:
+    return NodeImage(image.pullspec, image.size_bytes)
+
+
+def kube_program(release: Release) -> NodeProgram:
+    """The one program, and where it is."""
+    kube = next(each for each in release.components if each.program == KUBE)
+    return NodeProgram(
+        image=_listed(release.image(KUBE)),
+        architecture=release.architecture,
+        path=f"/usr/bin/{KUBE}",
+        sha256=hex_of(kube.digest),
+        size_bytes=kube.size_bytes,
     )
 
 

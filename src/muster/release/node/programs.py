@@ -9,17 +9,16 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from muster.model.ignition import PUBLIC, Config, File, Unit
+from muster.model.ignition import PUBLIC, Config, File, Link, Unit
 from muster.model.meeting import url_host
 from muster.model.voters import VOTERS_FILE, Voters, render_members
 from muster.release.model import Release
 from muster.release.node.certificates import HOME, PKI
 from muster.release.node.cluster import Cluster, Member
-from muster.release.node.images import KUBE, STORE
+from muster.release.node.images import KUBE, PROGRAMS, STORE, kube_program
 from muster.release.node.runtime import CONF, TRUST
 from muster.release.node.templates import fill, load_template, program
 from muster.release.node.tuning import Program, Tuning
-from muster.release.oci.digest import hex_of
 
 KUBE_NAMES: Final = (
     "etcd", "etcdctl", "etcdutl", "kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler",
@@ -51,7 +50,12 @@ def programs(release: Release, cluster: Cluster, host: Member, tuning: Tuning) -
     ]
     if host in cluster.voters and len(cluster.voters) > 1:
         files.append(File(VOTERS_FILE, msgspec.json.encode(_voters(cluster, host)), PUBLIC))
-    return Config(tuple(files), tuple(units))
+    return Config(tuple(files), tuple(units), links=_names(values["kube"]))
+
+
+def _names(kube: str) -> tuple[Link, ...]:
+    """The one program is there by all of its names; what they lead to may come later."""
+    return tuple(Link(f"/usr/local/bin/{name}", kube) for name in (KUBE, *KUBE_NAMES))
 
 
 def _voters(cluster: Cluster, host: Member) -> Voters:
@@ -59,7 +63,7 @@ def _voters(cluster: Cluster, host: Member) -> Voters:
 
 
 def _values(release: Release, cluster: Cluster, host: Member) -> dict[str, str]:
-    kube = next(each.digest for each in release.components if each.program == KUBE)
+    kube = kube_program(release)
     everywhere = _EVERYWHERE[host.addresses[0].version]
     voters = _voters(cluster, host)
     return {
@@ -72,16 +76,20 @@ def _values(release: Release, cluster: Cluster, host: Member) -> dict[str, str]:
         "etcd_members": render_members(voters.initial),
         "replacing": _REPLACING if len(cluster.voters) > 1 else "",
         "majority": " etcd.service" if len(cluster.voters) > 1 else "",
+        "peers": " muster-node-network.service" if len(cluster.voters) > 1 else "",
+        "pods": " muster-images.service" if len(cluster.members) > 1 else "",
+        "api": "kube-apiserver.service" if host in cluster.control_plane else "muster-api.service",
         "cluster_id": cluster.id,
         "cluster_name": cluster.name,
         "dns_domain": cluster.dns_domain,
         "server": cluster.server_for(host),
         "service_networks": ",".join(map(str, cluster.services)),
-        "kube_image": release.image(KUBE).pullspec,
-        "kube_hash": hex_of(kube),
+        "kube": f"{PROGRAMS}/{kube.sha256}",
+        "kube_image": kube.image.name,
+        "kube_path": kube.path,
+        "kube_hash": kube.sha256,
         "ca_bundle": f" --ca-bundle {TRUST}" if cluster.trust_bundle else "",
         "registries_conf": f" --registries-conf {CONF}" if cluster.registries.registries else "",
-        "kube_names": " ".join(KUBE_NAMES),
         "images": STORE,
     }
 

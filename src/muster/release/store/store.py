@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -192,6 +193,16 @@ def create_store(root: Path, *, key: PrivateKey | None = None) -> Store:
     except OSError as error:
         raise cannot("make", root, error) from error
     return open_store(root, key=key)
+
+
+def remove_store(folder: Path) -> None:
+    """Take a store away, the part first that says that it is one."""
+    try:
+        (folder / LAYOUT).unlink(missing_ok=True)
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise cannot("remove", folder, error) from error
 
 
 def _refuse_strangers(root: Path) -> None:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from muster.errors import ExternalError
 from muster.release.model import ReleaseImage
 from muster.release.node.cluster import Cluster
-from muster.release.node.images import FILE, NodeImage, parse_images, plan_images
+from muster.release.node.images import FILE, PROGRAMS, NodeImage, parse_images, plan_images
 from muster.release.node.payload import plan_cluster
 from muster.release.oci.digest import parse_digest
 from muster.release.oci.manifest import OCI_MANIFEST, Descriptor
@@ -38,25 +39,35 @@ def names(cluster: Cluster, number: int = 0) -> list[str]:
     return [each.name.removeprefix("muster.local/kubernetes/").partition("@")[0] for each in planned.images]
 
 
-def test_the_programs_come_first_and_by_digest() -> None:
+def test_images_and_programs_are_known_by_digest() -> None:
     planned = plan_images(RELEASE, SINGLE, SINGLE.first)
     assert planned.images == (
-        NodeImage(f"muster.local/kubernetes/kube@sha256:{'a' * 64}", 1000, container=False),
         NodeImage(f"muster.local/kubernetes/pause@sha256:{'c' * 64}", 1000),
         NodeImage(f"muster.local/kubernetes/coredns@sha256:{'b' * 64}", 1000),
     )
-    assert planned.size_bytes == 3000
+    assert planned.size_bytes == 2000
+    (kube,) = planned.programs
+    assert kube.image == NodeImage(f"muster.local/kubernetes/kube@sha256:{'a' * 64}", 1000)
+    assert (kube.path, kube.sha256, kube.architecture) == ("/usr/bin/kube", "d" * 64, "amd64")
+
+
+def test_every_name_of_the_program_leads_to_where_the_installer_puts_it() -> None:
+    (config,) = plan_cluster(RELEASE, SINGLE, authorities(), seeded("hosts")).values()
+    assert {link.target for link in config.links} == {f"{PROGRAMS}/{'d' * 64}"}
+    assert {"etcd", "kube-apiserver", "kubectl", "kubelet"} <= {Path(link.path).name for link in config.links}
+    (unit,) = (each.contents for each in config.units if each.name == "muster-kube.service")
+    assert f"ConditionPathExists=!{PROGRAMS}/{'d' * 64}\n" in unit
 
 
 def test_add_ons_that_the_site_chose_bring_theirs() -> None:
-    assert names(THREE) == ["kube", "pause", "coredns", "local-path"]
-    assert names(SINGLE) == ["kube", "pause", "coredns"]
+    assert names(THREE) == ["pause", "coredns", "local-path"]
+    assert names(SINGLE) == ["pause", "coredns"]
 
 
 def test_each_role() -> None:
     worker = replace(WITH_WORKER, add_ons=("storage",))
-    assert names(worker, 0) == names(worker, 3) == ["kube", "pause", "coredns", "local-path"]
-    assert names(replace(ARBITER, add_ons=("storage",)), 2) == ["kube", "pause"]
+    assert names(worker, 0) == names(worker, 3) == ["pause", "coredns", "local-path"]
+    assert names(replace(ARBITER, add_ons=("storage",)), 2) == ["pause"]
 
 
 def test_every_host_has_its_list() -> None:

@@ -128,7 +128,7 @@ def test_control_plane_hosts_keep_each_others_configurations() -> None:
             (owner,) = [other for other in trees if other != number and named(trees[other]) == name]
             whole = trees[owner]
             own = [each for each in whole["storage"]["files"] if "/kept/" not in each["path"]]
-            assert found == {**whole, "storage": {"files": own}}
+            assert found == {**whole, "storage": {**whole["storage"], "files": own}}
 
 
 def named(tree: dict[str, Any]) -> str:
