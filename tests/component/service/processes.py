@@ -260,11 +260,18 @@ async def until(person: Person, id: str, status: str) -> dict[str, Any]:
     """The cluster as soon as it is in a state, whether the service is there all the time or not."""
     while True:
         with contextlib.suppress(aiohttp.ClientError, OSError):
-            got = await person.ask("GET", f"/clusters/{id}")
-            if got.status == 200 and got.json["status"] == status:
-                found: dict[str, Any] = got.json
+            found = await _look(person, id)
+            if found.get("status") == status:
                 return found
         await asyncio.sleep(0.05)
+
+
+async def _look(person: Person, id: str) -> dict[str, Any]:
+    """The cluster, or nothing of it from a service whose database is away."""
+    got = await person.ask("GET", f"/clusters/{id}")
+    assert got.status in (200, 503), got.body
+    found: dict[str, Any] = got.json if got.status == 200 else {}
+    return found
 
 
 async def insist(person: Person, id: str, status: str, request: tuple[Any, ...], **headers: str) -> None:
@@ -275,6 +282,6 @@ async def insist(person: Person, id: str, status: str, request: tuple[Any, ...],
             if got.status < 300:
                 return
             assert got.status in (409, 503), got.body
-            if status and status in (await person.cluster(id))["status"]:
+            if status and status in (await _look(person, id)).get("status", ""):
                 return
         await asyncio.sleep(0.05)
