@@ -52,9 +52,12 @@ class Rehearsal:
 
     def follow(self, site: Path, timeout: str) -> Follower:
         """`muster agent wait-for install-complete`, which goes on beside the test."""
-        argv = [sys.executable, "-m", "muster.cli", "lab", "exec", "--lab", NAME, "--"]
-        argv += [sys.executable, "-m", "muster.cli", "agent", "wait-for", "install-complete"]
-        argv += ["--dir", str(site), "--timeout", timeout]
+        return self.begin("agent", "wait-for", "install-complete", "--dir", site, "--timeout", timeout)
+
+    def begin(self, *arguments: str | Path) -> Follower:
+        """`muster ...` in the lab's networks, which goes on beside the test."""
+        own = [sys.executable, "-m", "muster.cli"]
+        argv = [*own, "lab", "exec", "--lab", NAME, "--", *own, *map(str, arguments)]
         path = self._folder / f"follower-{len(self._followers)}.log"
         self._followers.append(Follower(argv, {**os.environ, **self._env}, path))
         return self._followers[-1]

@@ -13,7 +13,7 @@ import pytest
 
 from muster.node.boot_order import LABEL, parse_entries
 from tests.lab import neighbour
-from tests.lab.cluster import Site, Stage, judge
+from tests.lab.cluster import Site, Stage, edit_yaml, judge
 from tests.lab.following import Follower
 from tests.lab.rehearsal import NAME, Rehearsal
 
@@ -69,6 +69,18 @@ def test_a_wrong_clock_and_a_late_cable(lab: Rehearsal, stage: Stage, date: str)
     lab.wait("reports:node1:1")
     assert "answers" not in follower.said
     lab.run("heal", "link:node1/eno1")
+
+    _becomes_a_cluster(lab, site, follower)
+
+
+def test_a_registry_that_is_switched_on_late(lab: Rehearsal, stage: Stage) -> None:
+    """The host is fit long before there is something to install: nobody has to start it when there is."""
+    site = stage.build(_EXAMPLE, _LEG)
+    edit_yaml(site.folder / "lab.yaml", lambda body: {**body, "registryStore": ""})
+    lab.up(site.folder)
+    follower = lab.follow(site.folder, _PATIENCE)
+    follower.until("the release of the site cannot be fetched: ")
+    lab.begin("registry", "serve", stage.store, "--listen", ":5000")
 
     _becomes_a_cluster(lab, site, follower)
 
