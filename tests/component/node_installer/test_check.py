@@ -15,12 +15,7 @@ from muster.node import check
 from muster.node.check import Difference, check_written, compare
 from muster.node.gpt import read_table
 from muster.node.pace import Seen
-from tests.component.node_installer.images import LAYOUT, MIB, loop_device, make_image, offset_of
-
-
-@pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_image(tmp_path_factory.mktemp("image"))
+from tests.component.node_installer.images import LAYOUT, MIB, loop_device, offset_of
 
 
 @pytest.fixture

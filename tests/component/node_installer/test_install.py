@@ -17,13 +17,8 @@ from muster.node.parts import WrittenDisk
 from muster.node.standing_in import KeptConfig, make_request
 from muster.node.state import has_begun
 from tests.component.node_installer.hosts import IGNITION, PlainHost
-from tests.component.node_installer.images import make_image, offset_of
+from tests.component.node_installer.images import offset_of
 from tests.unit.node.test_plan import request
-
-
-@pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_image(tmp_path_factory.mktemp("image"))
 
 
 @pytest.fixture

@@ -26,14 +26,9 @@ from muster.release.store.verify import Report, verify_store
 from muster.run import run
 from muster.toolbox import Toolbox
 from tests.component.node_installer.hosts import IGNITION, LoopHost, loop_host
-from tests.component.node_installer.images import MIB, make_image, offset_of
+from tests.component.node_installer.images import MIB, offset_of
 from tests.stores import noise, put_image
 from tests.unit.node.test_plan import request
-
-
-@pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_image(tmp_path_factory.mktemp("image"))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -160,10 +160,8 @@ def test_add_ons_that_need_more_than_hosts_have_are_waited_with(tmp_path: Path) 
             hosts = machines(3)
             driving = Unattended(site.running.service, course(site, hosts))
             # It is told before there is a cluster: the release may be there first.
-            noted = asyncio.ensure_future(driving.note_release((AddOn(id="mill", ram_mib=10**6),)))
-            task = asyncio.ensure_future(driving.run())
-            await noted
-            async with site.hosts(MEETING.infra_env_id, hosts):
+            told = driving.note_release((AddOn(id="mill", ram_mib=10**6),))
+            async with going(told, driving.run()), site.hosts(MEETING.infra_env_id, hosts):
 
                 async def is_told() -> bool:
                     return len((await reasons(site)).get("has-memory-for-role", {}).get("hosts", ())) == 3
@@ -180,9 +178,6 @@ def test_add_ons_that_need_more_than_hosts_have_are_waited_with(tmp_path: Path) 
                 await come(has_no_disk)
                 await driving.note_release((AddOn(id="mill", ram_mib=1),))
                 await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
     play(scene)
 
