@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from muster.release.build.recipe import find_home
 from muster.release.look import choose_release, load_release
 from muster.release.model import Release
 from muster.release.store.store import create_store
+from muster.service.adapters import AGENT_TOKEN_LASTS
 from muster.service.auth.personas import Grant, Persona, Scope
 from muster.service.auth.tokens import Tokens
 from muster.service.hosting import Running, Settings, Sockets, now
@@ -64,11 +66,19 @@ class Person:
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """One request, by the person who is logged in unless other headers say who it is."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        if not {"Authorization", "X-Secret-Key", "Watcher-Authorization"} & named.keys():
-            named["Authorization"] = f"Bearer {self.token}"
         data = None if body is None else json.dumps(body)
         url = self.url + (path if path.startswith(_WHOLE) else API + path)
-        async with self.session.request(method, url, data=data, headers=named) as got:
+        if {"Authorization", "X-Secret-Key", "Watcher-Authorization"} & named.keys():
+            return await self._send(method, url, data, named)
+        token = self.token
+        got = await self._send(method, url, data, named | {"Authorization": f"Bearer {token}"})
+        if got.status == HTTPStatus.UNAUTHORIZED and token != self.token:
+            # They have logged in anew while the old session was under way.
+            return await self.ask(method, path, body, **headers)
+        return got
+
+    async def _send(self, method: str, url: str, data: str | None, headers: dict[str, str]) -> Answer:
+        async with self.session.request(method, url, data=data, headers=headers) as got:
             return Answer(got.status, got.headers.copy(), await got.read())
 
     async def make_cluster(self, **values: Any) -> dict[str, Any]:
@@ -92,7 +102,8 @@ class Person:
         return {**cluster, "infra_env_id": made.json["id"]}
 
     def agent_token(self, infra_env_id: str) -> str:
-        return self.tokens.issue(Grant(Persona.AGENT, Scope(infra_env_id), time.time() + 3600))
+        expires = time.time() + AGENT_TOKEN_LASTS.total_seconds()
+        return self.tokens.issue(Grant(Persona.AGENT, Scope(infra_env_id), expires))
 
     @asynccontextmanager
     async def hosts(
