@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from muster.model.setting_up import PLAN_FILE, Ready
+from muster.model.setting_up import MARK, PLAN_FILE, Ready
 from muster.node.answers import Refusal
 from muster.node.api_line import ApiLine
 from muster.node.cluster_api import ClusterApi
 from muster.node.readiness import find_pod_trouble
-from muster.node.setting_up import MARK
 from muster.release.node.payload import plan_cluster
 from tests.clusters import RELEASE, SINGLE, authorities
 from tests.component.kube_api import KubeApi, Pki

@@ -23,6 +23,7 @@ from muster.certificates.kubeconfig import Access
 from muster.client.kubeconfig import make_client_context
 from muster.client.snapshot import KubernetesSight, Node, Trouble
 from muster.client.words import find_trouble, words_of
+from muster.model.setting_up import MARK
 from muster.model.values import IP
 
 _PATIENCE_S: Final = 10.0
@@ -31,6 +32,8 @@ _RESOLVE_S: Final = 3.0
 _ASK_AGAIN_S: Final = 60.0
 """A name that is not known now is hardly known a moment later, and the question may take long."""
 _SHOWN: Final = 3
+_MARK: Final = f"/api/v1/namespaces/kube-system/configmaps/{MARK}"
+_CLUSTER_VERSION: Final = "/apis/config.openshift.io/v1/clusterversions/version"
 
 
 class KnownAddresses(AbstractResolver):
@@ -84,25 +87,22 @@ class _Meta(msgspec.Struct):
     name: str
 
 
-class _Node(msgspec.Struct):
+class _Object(msgspec.Struct):
     metadata: _Meta
     status: _Status = msgspec.field(default_factory=_Status)
 
+    def is_so(self, condition: str) -> bool:
+        return any(each.type == condition and each.status == "True" for each in self.status.conditions)
 
-class _Nodes(msgspec.Struct):
-    items: tuple[_Node, ...] = ()
+
+class _Objects(msgspec.Struct):
+    items: tuple[_Object, ...] = ()
 
 
 def parse_nodes(body: bytes) -> tuple[Node, ...]:
     """Nodes, as the API lists them."""
-    found = msgspec.json.decode(body, type=_Nodes)
-    return tuple(
-        Node(
-            each.metadata.name,
-            any(one.type == "Ready" and one.status == "True" for one in each.status.conditions),
-        )
-        for each in found.items
-    )
+    found = msgspec.json.decode(body, type=_Objects)
+    return tuple(Node(each.metadata.name, each.is_so("Ready")) for each in found.items)
 
 
 class Kubernetes:
@@ -132,7 +132,18 @@ class Kubernetes:
         if status != 200:
             return KubernetesSight(words=_unready(status, body))
         status, body = await self._get(f"/api/v1/nodes{which}")
-        return KubernetesSight(is_ready=True, nodes=parse_nodes(body) if status == 200 else None)
+        nodes = parse_nodes(body) if status == 200 else None
+        are_ready = bool(nodes) and all(node.is_ready for node in nodes or ())
+        is_set_up = are_ready and not which and await self._is_set_up()
+        return KubernetesSight(is_ready=True, nodes=nodes, is_set_up=is_set_up)
+
+    async def _is_set_up(self) -> bool:
+        """Upstream Kubernetes has a mark of its installation, OpenShift something that watches over it."""
+        status, _ = await self._get(_MARK)
+        if status != 404:
+            return status == 200
+        status, body = await self._get(_CLUSTER_VERSION)
+        return status == 200 and msgspec.json.decode(body, type=_Object).is_so("Available")
 
     async def _get(self, path: str) -> tuple[int, bytes]:
         async with self._session.get(URL(self._server + path, encoded=True)) as response:

@@ -109,6 +109,8 @@ class KubernetesSight:
     words: str = ""
     """What keeps it from being ready."""
     nodes: tuple[Node, ...] | None = None
+    is_set_up: bool = False
+    """Whether the cluster says of itself that it has all it was to get; asked when nodes are ready."""
     is_resolved: bool = True
     """Whether the name of its server is known on this machine."""
 

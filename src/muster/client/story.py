@@ -82,7 +82,7 @@ class Story:
         """How long something is so already that has to be so for a while."""
         service, api = self._last.service, self._last.kubernetes
         trouble = service.trouble if service is not None else None
-        are_ready = trouble is not None and api is not None and api.is_ready and not self._missing()
+        are_ready = trouble is not None and api is not None and api.is_set_up and not self._missing()
         self._steady_since = _keep(self._steady_since, now) if are_ready else None
         is_refused = trouble in UNBELIEVED and not self._service.was_seen
         self._refused_since = _keep(self._refused_since, now) if is_refused else None
@@ -140,7 +140,9 @@ class Story:
         api = self._last.kubernetes
         if api is None or not api.is_ready:
             return f"the Kubernetes API ({api.words if api else 'not asked yet'})"
-        return f"nodes to be ready ({', '.join(self._missing()) or 'all are'})"
+        if missing := self._missing():
+            return f"nodes to be ready ({', '.join(missing)})"
+        return "the cluster to stay as it is, complete" if api.is_set_up else "the cluster to be set up"
 
     def _find_fix(self) -> str:
         """What can be done about what is waited for."""
@@ -190,7 +192,7 @@ class Story:
         if self._steady_since is None or now - self._steady_since < STEADY_S:
             return ""
         count = self._aim.count
-        return f"{self._aim.name} is installed: all of its nodes are ready ({count} of {count})"
+        return f"{self._aim.name} is installed: set up, and all of its nodes are ready ({count} of {count})"
 
     def _lost_hosts(self) -> Iterator[str]:
         for host in self._last.hosts:

@@ -12,6 +12,8 @@ SETUP_FOLDER: Final = "/etc/kubernetes/setup"
 PLAN_FILE: Final = f"{SETUP_FOLDER}/plan.json"
 MANIFESTS: Final = "manifests"
 """What the service and the first node call the user's own manifests, as one."""
+MARK: Final = "muster-cluster-setup"
+"""A config map of kube-system: all of this was done. A first host that is written again leaves it at that."""
 
 Status: TypeAlias = Literal["progressing", "available", "failed"]
 

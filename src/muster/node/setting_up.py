@@ -20,6 +20,7 @@ from muster.frozen import dataclass
 from muster.model.meeting import PLATFORM
 from muster.model.setting_up import (
     MANIFESTS,
+    MARK,
     PLAN_FILE,
     SETUP_FOLDER,
     Part,
@@ -37,12 +38,12 @@ if TYPE_CHECKING:  # Whoever only reads how far it is does not load what does it
 
 PROGRESS: Final = "var/lib/muster/cluster-setup.json"
 SETUP_DONE: Final = "var/lib/muster/cluster-setup.done"
-MARK: Final = "muster-cluster-setup"
-"""In the cluster: that this was done once. A first host that is written again does not do it again."""
 DEADLINE_S: Final = 1800.0
 """So long an add-on, or a manifest of the user's, may take."""
 _SHOWN: Final = 1000
 _AGAIN_S: Final = 5.0
+_OWN_S: Final = 1.0
+"""The whole installation waits for the cluster's own parts."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ class SettingUp:
         await self._apply_own()
         await self._apply_manifests()
         await self._label_nodes()
+        await self._await_own()
         self._tell(PLATFORM, "available", "all of it is set up")
         for add_on in self._plan.add_ons:
             await self._add(add_on)
@@ -173,6 +175,14 @@ class SettingUp:
             if not await self._desk.cluster.await_node(missing[0]):
                 await self._desk.sleep(_AGAIN_S)
 
+    async def _await_own(self) -> None:
+        """Until they run: that takes schedulers, controllers, images and the network that all others need."""
+        for ready in self._plan.own.ready:
+            while not (judgement := await self._desk.cluster.judge(ready)).is_ready:
+                trouble = await self._find_trouble(ready.namespace)
+                self._tell(PLATFORM, "progressing", trouble or f"{ready.name}: {judgement.words}")
+                await self._desk.sleep(_OWN_S)
+
     async def _add(self, add_on: Part) -> None:
         """Apply it, and wait until it is ready."""
         desk, end = self._desk, self._desk.clock() + DEADLINE_S
@@ -204,11 +214,17 @@ class SettingUp:
 
     async def _explain(self, add_on: Part, words: str) -> str:
         """Why it is not ready after all that time, and where to look."""
-        spaces = list(dict.fromkeys(each.namespace for each in add_on.ready if each.namespace))
-        troubles = [find_pod_trouble(await self._desk.cluster.pods(each)) for each in spaces]
-        reason = next(filter(None, troubles), words)
+        spaces = tuple(dict.fromkeys(each.namespace for each in add_on.ready if each.namespace))
+        reason = await self._find_trouble(*spaces) or words
         where = f"--namespace {spaces[0]} describe pods" if spaces else "get events --all-namespaces"
         return f"not ready after {DEADLINE_S / 60:g} minutes: {reason}; look with `kubectl {where}`"
+
+    async def _find_trouble(self, *namespaces: str) -> str:
+        """Why a pod does not run, if one does not."""
+        for each in namespaces:
+            if trouble := find_pod_trouble(await self._desk.cluster.pods(each)):
+                return trouble
+        return ""
 
     def _tell(self, id: str, status: Status, info: str) -> None:
         told = Told(status, info)

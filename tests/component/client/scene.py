@@ -138,6 +138,10 @@ class FakeApi:
     is_ready: bool = True
     knows_us: bool = True
     nodes: dict[str, bool] = field(default_factory=dict)
+    config_maps: set[str] = field(default_factory=set)
+    """Of the namespace kube-system."""
+    versions: dict[str, bool] = field(default_factory=dict)
+    """Whether OpenShift is available, by the name of what watches over it."""
     callers: set[str] = field(default_factory=set)
     """The common names of those who called."""
 
@@ -152,6 +156,17 @@ class FakeApi:
         return web.Response(
             status=500, text="[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed"
         )
+
+    async def show_config_map(self, request: web.Request) -> web.Response:
+        if (name := request.match_info["name"]) not in self.config_maps:
+            return web.json_response({"kind": "Status", "reason": "NotFound"}, status=404)
+        return web.json_response({"kind": "ConfigMap", "metadata": {"name": name}})
+
+    async def show_version(self, request: web.Request) -> web.Response:
+        if (name := request.match_info["name"]) not in self.versions:
+            return web.json_response({"kind": "Status", "reason": "NotFound"}, status=404)
+        conditions = [{"type": "Available", "status": str(self.versions[name])}]
+        return web.json_response({"metadata": {"name": name}, "status": {"conditions": conditions}})
 
     async def list_nodes(self, _request: web.Request) -> web.Response:
         items = [
@@ -190,6 +205,8 @@ async def serve_api(
         fake = FakeApi(f"https://{HERE}:{port}", port)
         app.router.add_get("/readyz", fake.readyz)
         app.router.add_get("/api/v1/nodes", fake.list_nodes)
+        app.router.add_get("/api/v1/namespaces/kube-system/configmaps/{name}", fake.show_config_map)
+        app.router.add_get("/apis/config.openshift.io/v1/clusterversions/{name}", fake.show_version)
         await runner.setup()
         try:
             await web.SockSite(runner, listening, ssl_context=context).start()

@@ -65,6 +65,25 @@ def test_ready_with_nodes(tmp_path: Path) -> None:
     play(scene, 60)
 
 
+def test_set_up_is_what_the_cluster_says_of_itself(tmp_path: Path) -> None:
+    async def scene() -> None:
+        secrets = new_secrets()
+        async with serve_api(tmp_path, secrets) as api:
+            access = make_access(secrets, api.url)
+            api.config_maps, api.nodes = {"muster-cluster-setup"}, {"a": True, "b": False}
+            assert not (await look(access)).is_set_up
+            api.nodes["b"] = True
+            assert (await look(access)).is_set_up
+            api.config_maps = {"other"}
+            assert not (await look(access)).is_set_up
+            api.versions = {"version": False}
+            assert not (await look(access)).is_set_up
+            api.versions = {"version": True}
+            assert (await look(access)).is_set_up
+
+    play(scene, 60)
+
+
 def test_not_ready_says_what_it_waits_for(tmp_path: Path) -> None:
     async def scene() -> None:
         secrets = new_secrets()

@@ -92,6 +92,10 @@ def test_a_service_that_does_not_come_back_is_done_without(
             waiting = asyncio.ensure_future(follow(seek(papers.secrets, NOWHERE, api.url), listener))
             await listener.heard("node c: not Ready")
             api.nodes["c"] = True
+            await listener.heard("node c: Ready")
+            await asyncio.sleep(2)
+            assert not waiting.done()
+            api.config_maps = {"muster-cluster-setup"}
             end = await waiting
         assert end.outcome is Outcome.COMPLETE
         assert "all of its nodes are ready" in end.message

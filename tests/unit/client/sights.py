@@ -101,8 +101,9 @@ def seen(status: str = "ready", *hosts: Host, why: tuple[Reason, ...] = (), **va
 
 
 def api(**nodes: bool) -> KubernetesSight:
-    """The API is ready, with nodes that are ready or not, by name with dashes for underscores."""
+    """Of a cluster that is set up, with nodes that are ready or not, by name with dashes for underscores."""
     return KubernetesSight(
         is_ready=True,
+        is_set_up=True,
         nodes=tuple(Node(name.replace("_", "-"), is_ready) for name, is_ready in nodes.items()),
     )

@@ -238,6 +238,19 @@ def test_without_the_service_nodes_have_to_be_ready_for_a_while() -> None:
     assert "all of its nodes are ready" in found.message
 
 
+def test_without_the_service_the_cluster_has_to_say_that_it_is_set_up() -> None:
+    story = Story(aim(), 0)
+    bare = Snapshot(REFUSED, replace(api(m_0=True, m_1=True), is_set_up=False))
+    assert end_of(story, bare, 1) is None
+    assert end_of(story, bare, 1 + 2 * STEADY_S) is None
+    (line,) = story.go_on(bare, 1 + 2 * REMIND_S)
+    assert line.text.endswith("or the cluster to be set up")
+    assert end_of(story, Snapshot(REFUSED, api(m_0=True, m_1=True)), 2 + 2 * REMIND_S) is None
+    found = end_of(story, Snapshot(REFUSED, api(m_0=True, m_1=True)), 2 + 2 * REMIND_S + STEADY_S)
+    assert found is not None
+    assert found.outcome is Outcome.COMPLETE
+
+
 @pytest.mark.parametrize(
     "nodes", [{"m_0": True}, {"m_0": True, "other": True}, {"m_0": True, "m_1": False}, {}]
 )

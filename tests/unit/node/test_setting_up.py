@@ -11,19 +11,20 @@ import msgspec
 import pytest
 
 from muster.errors import MusterError
-from muster.model.setting_up import PLAN_FILE, Part, Ready, SetupPlan, Told
+from muster.model.setting_up import MARK, PLAN_FILE, Part, Ready, SetupPlan, Told
 from muster.node.answers import NO_HEADERS, Answer
 from muster.node.cluster_api import ClusterApi
-from muster.node.setting_up import DEADLINE_S, MARK, SETUP_DONE, Desk, SettingUp, load_plan, load_progress
-from tests.unit.node.test_readiness import daemon_set
+from muster.node.setting_up import DEADLINE_S, SETUP_DONE, Desk, SettingUp, load_plan, load_progress
+from tests.unit.node.test_readiness import daemon_set, deployment
 from tests.unit.service.running import finish
 
 TRAEFIK = Part(
     "traefik", ("60-crd.yaml", "61-proxy.yaml"), (Ready("daemon-set-ready", "traefik", "traefik"),)
 )
+DNS = Ready("deployment-available", "dns", "system")
 PLAN = SetupPlan(
     nodes={"a": "role/control-plane", "b": "role/worker"},
-    own=Part("kubernetes", ("00-rbac.yaml", "01-dns.yaml")),
+    own=Part("kubernetes", ("00-rbac.yaml", "01-dns.yaml"), (DNS,)),
     manifests=("50-route.yaml", "51-map.yaml"),
     add_ons=(TRAEFIK,),
 )
@@ -44,7 +45,7 @@ class Cluster:
         self.asked: list[str] = []
         self.waits: list[str] = []
         self.can_wait = True
-        self.ready_at, self.joined_at = 20.0, 10.0
+        self.ready_at, self.joined_at, self.dns_at = 20.0, 10.0, 12.0
         self.refuse: Callable[[str], Answer | None] = lambda name: None
         self.mark, self.mark_known_at = 404, 0.0
         self.pods = "{}"
@@ -72,6 +73,7 @@ class Cluster:
             "api": KINDS,
             "nodes": json.dumps({"items": [{"metadata": {"name": each}} for each in self._nodes()]}),
             "pods": self.pods,
+            "dns": deployment(2 if self.now >= self.dns_at else 1, 2, 3),
             "traefik": daemon_set(2 if self.now >= self.ready_at else 1),
         }
         return Answer(200, answers[name].encode())
@@ -103,6 +105,12 @@ def set_up(cluster: Cluster, plan: SetupPlan = PLAN) -> tuple[dict[str, Told], l
     return dict(progress.parts), said
 
 
+def list_waiting_pod(name: str, reason: str, message: str) -> str:
+    state = {"waiting": {"reason": reason, "message": message}}
+    pod = {"metadata": {"name": name}, "status": {"containerStatuses": [{"state": state}]}}
+    return json.dumps({"items": [pod]})
+
+
 def test_all_is_done_in_order_and_waited_for(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     parts, said = set_up(cluster)
@@ -121,6 +129,7 @@ def test_all_is_done_in_order_and_waited_for(tmp_path: Path) -> None:
     assert said == [
         "manifests: all of them are applied",
         "kubernetes: hosts that have not joined yet: b",
+        "kubernetes: dns: 1 of 2 pods ready",
         "kubernetes: all of it is set up",
         "traefik: 1 of 2 pods ready",
         "traefik: it is ready",
@@ -137,11 +146,11 @@ def test_nodes_of_one_role_are_labelled_one_after_the_other(tmp_path: Path) -> N
 
 def test_a_node_is_waited_for_and_asked_for_again_where_that_fails(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path / "waits")
-    cluster.joined_at = cluster.ready_at = 7.0
+    cluster.joined_at = cluster.dns_at = cluster.ready_at = 7.0
     set_up(cluster)
     assert (cluster.waits, cluster.now) == (["b"] * 15, 7.0)
     cluster = Cluster(tmp_path / "asks")
-    cluster.joined_at = cluster.ready_at = 7.0
+    cluster.joined_at = cluster.dns_at = cluster.ready_at = 7.0
     cluster.can_wait = False
     set_up(cluster)
     assert (cluster.waits, cluster.now) == (["b", "b"], 10.0)
@@ -169,12 +178,7 @@ def test_an_add_on_whose_kinds_are_not_there_at_once_is_tried_again(tmp_path: Pa
 def test_an_add_on_that_does_not_become_ready_ends_with_its_reason(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     cluster.ready_at = 10 * DEADLINE_S
-    waiting = {"reason": "ImagePullBackOff", "message": "no such image"}
-    pod = {
-        "metadata": {"name": "traefik-x"},
-        "status": {"containerStatuses": [{"state": {"waiting": waiting}}]},
-    }
-    cluster.pods = json.dumps({"items": [pod]})
+    cluster.pods = list_waiting_pod("traefik-x", "ImagePullBackOff", "no such image")
     parts, _ = set_up(cluster)
     assert parts["kubernetes"].status == "available"
     assert parts["traefik"] == Told(
@@ -223,6 +227,17 @@ def test_the_clusters_own_parts_are_tried_until_they_are_accepted(tmp_path: Path
     cluster.refuse = lambda name: WRONG if name == "01-dns.yaml" and cluster.now < 2 * DEADLINE_S else None
     parts, said = set_up(cluster)
     assert said[0] == "kubernetes: 01-dns.yaml is not accepted: ConfigMap/01-dns.yaml: unknown field"
+    assert parts["kubernetes"].status == "available"
+
+
+def test_a_cluster_is_not_set_up_before_its_own_parts_run(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    cluster.dns_at = 2 * DEADLINE_S
+    cluster.pods = list_waiting_pod("dns-x", "ErrImagePull", "no such image")
+    parts, said = set_up(cluster)
+    reason = said.index("kubernetes: pod dns-x: ErrImagePull: no such image")
+    assert reason < said.index("kubernetes: all of it is set up")
+    assert cluster.now >= cluster.dns_at
     assert parts["kubernetes"].status == "available"
 
 

@@ -12,13 +12,14 @@ import msgspec
 from muster.model.ignition import PUBLIC, Config, File, Unit
 from muster.model.meeting import PLATFORM
 from muster.model.setting_up import PLAN_FILE, Part, Ready, SetupPlan
-from muster.release.model import AddOn, Release
+from muster.release.model import AddOn, ConditionKind, Release
 from muster.release.node.certificates import SETUP
 from muster.release.node.cluster import Cluster, Member
 from muster.release.node.templates import fill, load_template
 from muster.release.node.tuning import Tuning
 
 _MANIFESTS: Final = ("permissions.yaml", "kubelet-authority.yaml", "coredns.yaml")
+_OWN_READY: Final = (Ready(ConditionKind.DEPLOYMENT_AVAILABLE, "coredns", "kube-system"),)
 _UNIT: Final = "muster-cluster-setup.service"
 
 
@@ -42,7 +43,7 @@ def setup(release: Release, cluster: Cluster, host: Member, tuning: Tuning, kube
     }
     plan = SetupPlan(
         nodes={member.name: tuning.roles[member.role].label for member in cluster.members},
-        own=Part(PLATFORM, tuple(own)),
+        own=Part(PLATFORM, tuple(own), _OWN_READY),
         manifests=tuple(user),
         add_ons=tuple(_part(each, add_ons[each.id]) for each in in_order(release, cluster.add_ons)),
     )
