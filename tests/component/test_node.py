@@ -7,7 +7,9 @@ import os
 import socket
 import subprocess
 from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -137,6 +139,36 @@ def test_waiting_for_the_api_says_what_it_lacks_once(answer: str, reason: str, h
     assert len(asked(host, "curl")) == 4
     assert f"--cacert {host}/etc/kubernetes/pki/api-ca.crt" in asked(host, "curl")[0]
     assert "--insecure" not in asked(host, "curl")[0]
+
+
+def test_waiting_for_the_api_takes_one_program_and_one_connection(host: Path) -> None:
+    connections, answers = [], iter([(500, b"[-]etcd failed"), (403, b"{}"), (200, b"ok")])
+
+    class Api(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            connections.append(self.client_address)
+            super().setup()
+
+        def do_GET(self) -> None:
+            status, body = next(answers)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Api) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        done = start(host, "wait-for-api", f"http://127.0.0.1:{server.server_port}", no_proxy="127.0.0.1")
+        server.shutdown()
+        thread.join()
+    assert (done.returncode, done.stdout, len(connections)) == (0, "", 1)
+    assert next(answers, None) is None
 
 
 def connect(host: Path, tools: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
