@@ -25,7 +25,7 @@ STILL = """() => Promise.allSettled(
     .map(each => each.finished)
 ).then(() => undefined)"""
 """What opens or fades in is not all there yet: nobody could read it, and a part of it may have no name."""
-_LEFT = "Exception ignored in. <socket"
+_LEFT = r"Exception ignored in. (<socket|<function \w+Transport\.)"
 EXPECTED = ("Failed to load resource",)
 """What browsers say when the service refuses something, or is away: the page has to bear it."""
 
@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A modelled host that is switched off amid a request may leave its socket to the collector.
+    """A modelled host that is switched off amid a request may leave its connection to the collector.
 
     The page and its service are other processes; hosts over sockets are judged by tests of their own.
     """
