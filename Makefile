@@ -47,7 +47,7 @@ golden: setup-dev ## Write the golden files anew (look at the diff before you co
 	$(RUN)/pytest tests/golden --regen
 
 .PHONY: docs
-docs: setup-dev ## Write anew what is generated: docs/reference, machine-os/requirements.txt
+docs: setup-dev ## Write anew what is generated: docs/reference, machine-os/requirements.txt and the firewall of live hosts
 	$(PYTHON) docs/generate.py
 	bin/requirements
 
@@ -60,7 +60,7 @@ web-types: setup-dev ## Write anew what the page for browsers knows of the inter
 	@bin/web --types
 
 .PHONY: fuzz
-fuzz: setup-dev ## Mutate valid sites 100,000 times; none may end in a traceback
+fuzz: setup-dev ## Try 100,000 broken sites, YAML documents, log archives, join lines and databases; none may end in a traceback
 	$(PYTHON) tests/fuzz.py 100000
 
 .PHONY: kills

@@ -85,7 +85,7 @@ class Server:
         return self.token(Grant(Persona.USER, Scope(), time.time() + 86400))
 
     def agent_token(self, infra_env_id: str) -> str:
-        return self.token(Grant(Persona.AGENT, Scope(infra_env_id), time.time() + 86400))
+        return self.token(Grant(Persona.MEDIUM, Scope(infra_env_id), time.time() + 86400))
 
 
 @contextlib.contextmanager

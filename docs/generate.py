@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the generated part of docs/reference, from what the code has as data.
+"""Writes the generated part of docs/reference and the firewall of live hosts, from what the code has as data.
 
 Rules, files and commands come from the catalogue, the models and the command line; pages about the service
-from its table of operations, its tables of states, and its validations.
+from its table of operations, its tables of states, and its validations. The page about the CIS benchmark
+comes from cis.toml, which a test compares with the files of nodes.
 
 python docs/generate.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,15 +23,19 @@ from muster import __version__
 from muster.cli.app import muster
 from muster.config.describe import doc_of, notes, type_name, walk_fields
 from muster.config.kinds import KINDS
+from muster.config.settings_page import render_settings
 from muster.model.catalogue import rules
+from muster.model.firewall import LIVE_RULES_FILE, RULES_FILE, SITE_RULES, render_live
+from muster.model.ports import render_ports
 from muster.service.api.openapi import build_openapi
 from muster.service.api.openapi_page import render_api
 from muster.service.api.table import ROUTES
-from muster.service.api.table.render import render_table
+from muster.service.api.table.render import render_reasons, render_table
 from muster.service.states.diagram import render_states
 from muster.service.validations.page import render_validations
 
 HERE = Path(__file__).parent / "reference"
+LIVE_RULES = Path(__file__).parent.parent / "machine-os/tree" / LIVE_RULES_FILE.lstrip("/")
 NOTICE = "<!-- Written by docs/generate.py (`make docs`); do not edit. -->\n"
 
 
@@ -37,10 +46,13 @@ def pages() -> dict[str, str]:
         found[f"files/{kind}.md"] = _file(kind)
     found["files/README.md"] = _files()
     found |= {
+        "settings.md": render_settings(),
         "api.md": render_api(build_openapi(ROUTES, __version__)),
         "access.md": _access(),
         "states.md": render_states(),
         "validations.md": render_validations(),
+        "cis.md": _cis(tomllib.loads((HERE / "cis.toml").read_text("utf-8"))),
+        "ports.md": _PORTS_BEFORE + "\n" + render_ports() + "\n" + _PORTS_AFTER,
     }
     return {name: f"{NOTICE}\n{text}" for name, text in found.items()}
 
@@ -115,23 +127,126 @@ def _cell_with_code(text: str) -> str:
 
 
 def _access() -> str:
-    return _ACCESS + "\n" + render_table(ROUTES)
+    return f"{_ACCESS}\n{render_table(ROUTES)}\n{_REASONS}\n{render_reasons(ROUTES)}"
 
 
 _ACCESS = """\
-# Who may call what
+# Access
 
-Every operation of the service, and whose token it takes; a test calls all of them as everybody. What each
-takes and answers is in [the interface](api.md).
+Every operation of the service, and the roles that may call it. A test checks every operation in every role
+and in every state of a cluster, for the caller's own host, another host and another infra-env, and compares
+the result with this page. Requests and answers of each operation are in [the interface](api.md).
 
-| who | has its token from | and it is for |
+| role | where its token comes from | scope |
 |---|---|---|
-| user | a login with the code that `muster serve` prints, or with the password | everything that people do |
-| agent | the discovery medium; then, when it registers, one of its own | one infra-env; then one host |
-| watcher | whoever has a key that `--token-key` names: `wait-for`, a dashboard, metrics | looking |
-| image | a signed address, which expires | the media of one infra-env, or one file |
+| user | a login with the code that `muster serve` prints, or with the password | everything |
+| watcher | the holder of a key that `--token-key` names: `wait-for`, a dashboard, metrics | read-only |
+| host | the answer to its registration | that host, and the status of its own cluster |
+| medium | the boot medium; all hosts of the medium share it | registration of hosts in one infra-env |
+| image | a signed address, which expires | one file of one infra-env |
 
-"anyone" needs no token at all.
+"anyone" needs no token. Other words in a cell are conditions. A host is bound to the key pair that it makes
+at its first registration; [how hosts register](../explanation/service.md) says what happens when it comes
+back without it.
+"""
+
+_REASONS = """\
+## What the rights of hosts, media and signed addresses are needed for
+"""
+
+
+def _cis(data: Mapping[str, Any]) -> str:
+    items = [item for section in data["section"] for item in section["item"]]
+    states = Counter(item["status"] for item in items)
+    lines = [
+        "# CIS benchmark",
+        "",
+        "How nodes that Muster installs with a release of kind `kubernetes` stand against the",
+        f"{data['benchmark']}, sections 1 to 4. A test compares the column *node* with the files of",
+        "nodes of every kind. Section 5 is about workloads and policies, which are up to you.",
+        "",
+        f"{len(items)} items: {', '.join(f'{states[each]} {each}' for each in sorted(states))}.",
+    ]
+    for section in data["section"]:
+        lines += [
+            "",
+            f"## {section['title']}",
+            "",
+            "| item | asks for | status | node | notes |",
+            "|---|---|---|---|---|",
+        ]
+        for item in section["item"]:
+            node = ", ".join(dict.fromkeys(_cis_check(check) for check in item.get("checks", ())))
+            lines.append(
+                f"| {item['id']} | {item['title']} | {item['status']} | {node} | {item.get('why', '')} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _cis_check(check: Mapping[str, Any]) -> str:
+    """What one check of cis.toml says, for people."""
+    (kind, where), (how, value) = check.items()
+    subject = where.rpartition(" ")[2] if kind in ("flag", "field") else where
+    shown = value if isinstance(value, str) else json.dumps(value)
+    if how == "absent":
+        return f"no `{subject}`"
+    if kind == "line":
+        return f"`{shown}`"
+    if kind == "flag" and how == "is":
+        return f"`{subject}={shown}`"
+    words = {"has": "includes ", "lacks": "without "}
+    return f"`{subject}`: {words.get(how, '')}`{shown}`"
+
+
+_PORTS_BEFORE = f"""\
+# Ports and the host firewall
+
+Hosts of the machine OS drop every packet that is addressed to them and that no row of this table allows.
+The rules are the nftables table `inet muster`, which `muster-firewall.service` loads before the network
+is up: on a live host from `{LIVE_RULES_FILE}`, on a node from
+`{RULES_FILE}`, which the installation writes. A disk without that file (the machine OS
+installed by hand) has no firewall. Hosts that run another system (OpenShift on RHCOS) have the rules of
+that system.
+"""
+_PORTS_AFTER = f"""\
+Also accepted, on all systems: replies to what the host sent (established and related connections),
+loopback, ICMP and ICMPv6 errors, echo requests, IPv6 neighbour and router discovery, IGMP and MLD, and
+answers of DHCP servers.
+
+VRRP (IP protocol 112), which moves the virtual addresses of a cluster, is accepted only from the hosts
+that share a virtual address, and only with a TTL of 255, so from the same link. keepalived sends it by
+unicast and ignores senders that are not its peers. VRRP itself has no authentication: a host on the same
+link that takes the IP address of a peer can still interfere, as it can by ARP.
+
+Packets that a host forwards do not pass these rules: pods, services, node ports and ports of the host
+that lead to a pod are up to kube-proxy and network policies. A connection that kube-proxy redirects to a
+process of the same host is accepted.
+
+A pod on the host network that listens on a port that is not in the table needs a rule of the site.
+
+## Rules of a site
+Put files into `{SITE_RULES}`, with names that end in `.nft`. Each is loaded by `nft` after the rules
+above and usually adds rules to the chain `site`, which comes before the rows of the table: it can open
+and close ports.
+
+```text
+# {SITE_RULES}/50-site.nft
+add rule inet muster site tcp dport 8443 accept
+add rule inet muster site ip saddr != 192.0.2.0/24 tcp dport 22 drop
+```
+
+| host | how the file gets there |
+|---|---|
+| live host | `muster agent create image --ignition-override FILE`, or `ignitionConfigOverride` of InfraEnv |
+| node, at installation | Ignition override of the host: `PATCH /v2/infra-envs/{{id}}/hosts/{{id}}/ignition` |
+| node, later | copy the file by SSH, then `sudo systemctl restart muster-firewall` |
+
+A file that `nft --check` refuses is left out and the other rules are loaded all the same. The unit
+`muster-firewall.service` then has failed; `systemctl status muster-firewall`, the console of a live host
+and `/run/muster/firewall.json` name the file and the line. If the files of the site remove the rules of
+the host, these are loaded again without them.
+
+`sudo nft list table inet muster` shows what is active, and how many packets were dropped.
 """
 
 
@@ -160,6 +275,7 @@ def main() -> None:
         path = HERE / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
+    LIVE_RULES.write_text(render_live(), "utf-8")
 
 
 if __name__ == "__main__":

@@ -16,8 +16,16 @@ JUNK = (
     "2001:db8::/32", "0.0.0.0/0", "255.255.255.255", "52:54:00:00:00", "ff:ff:ff:ff:ff:ff", "52-54-00-AA-BB-CC", "localhost",
     "-.-", "a" * 300, "é", "\u200b", "\t", "\r", "\x00", "\x07", "\ufeff", "{{ x }}", "99999999999999999999", "🐍", "..", "/dev/sda",
     "http://", "https://u:p@h:99999/", "redfish://[::1", "quay.io/x@sha256:1", "-----BEGIN CERTIFICATE-----", '{"auths": 1}',
+    "\x85", "\u2028", "\u2029", "\u2028\u2028 [", "\x0b", "\x0c", "''x''", "''x''\u2028\u2029 [",
     "{a: [1, {b: null}]}", "spec:", "apiVIP: 192.0.2.5", "a b c", "#", "---", "...",
 )  # fmt: skip
+
+YAML_PIECES = (
+    "a: ", "b:", "''x''", "''", "'", '"', "[", "]", "{", "}", ",", "- ", "? ", ": ", "|\n", ">", " ", "  ", "\t", "x", "&a ",
+    "*a", "<<: ", "!!str ", "#", "---\n", "...\n", "password: ", "\n", "\n  ", "\n\t", "\r", "\r\n", "\x85", "\u2028",
+    "\u2029", "\x0b", "\x0c", "\x1c", "\ufeff",
+)  # fmt: skip
+"""What YAML documents are made of, with all characters that end a line for YAML or for `str.splitlines`."""
 
 
 def load_examples() -> dict[str, dict[str, str]]:
@@ -45,6 +53,16 @@ def mutate(files: dict[str, str], rng: random.Random) -> dict[str, str]:
 def folder_of(files: dict[str, str]) -> Memory:
     """The site in memory."""
     return Memory({name: text.encode("utf-8", "surrogateescape") for name, text in files.items()})
+
+
+def damage(data: bytes, rng: random.Random) -> bytes:
+    """The same file with some bits flipped, or cut off."""
+    broken = bytearray(data)
+    if rng.random() < 0.15:
+        del broken[rng.randrange(len(broken)) :]
+    for _ in range(rng.choice((1, 4, 30, 300)) if broken else 0):
+        broken[rng.randrange(len(broken))] ^= 1 << rng.randrange(8)
+    return bytes(broken)
 
 
 def _mutate_text(text: str, rng: random.Random) -> str:

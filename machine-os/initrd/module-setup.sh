@@ -14,7 +14,7 @@ installkernel() {
 
 install() {
     inst_multiple awk bash blkid cat chroot cp curl flock grep install journalctl ln losetup lsblk mkdir mkfs.ext4 modprobe \
-        mount mv partx poweroff rm sed sfdisk sgdisk sh systemctl tr udevadm umount
+        mount mv partx poweroff rm sed sfdisk sgdisk sh sha256sum systemctl tr udevadm umount
     inst_simple /etc/mke2fs.conf
     inst_rules 60-cdrom_id.rules 60-persistent-storage.rules 64-md-raid-assembly.rules
     inst_simple "$moddir/udev-trigger.conf" "$systemdsystemunitdir/systemd-udev-trigger.service.d/muster.conf"

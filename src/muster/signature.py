@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
-from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
 
 from muster.errors import UserError, cannot
 
@@ -29,13 +35,29 @@ def load_signing_key(path: Path) -> PrivateKey:
 
 def load_public_key(path: Path) -> PublicKey:
     """A public key (PEM) to verify with."""
+    return parse_public_key(_read(path), path)
+
+
+def parse_public_key(data: bytes, origin: Path) -> PublicKey:
+    """A public key (PEM) that was read from a file."""
     try:
-        key = load_pem_public_key(_read(path))
+        key = load_pem_public_key(data)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise _not_a_key(path, "public") from error
+        raise _not_a_key(origin, "public") from error
     if not isinstance(key, PublicKey):
-        raise _not_a_key(path, "public")
+        raise _not_a_key(origin, "public")
     return key
+
+
+def render_public_key(key: PublicKey) -> str:
+    """The key in PEM form, the same text for the same key."""
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
+
+
+def fingerprint(key: PublicKey) -> str:
+    """By what people tell keys apart: `openssl pkey -pubin -in FILE -outform DER | sha256sum`."""
+    data = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 def sign(key: PrivateKey, data: bytes) -> bytes:

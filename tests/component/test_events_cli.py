@@ -4,19 +4,25 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from muster.cli.events_list import list_
+from muster.cli.events_replay import replay
+from muster.errors import MusterError
 from muster.service.realm import Draft, Realm
 from muster.service.state import InfraEnv
 from muster.service.store.open import FILE, open_store
 from tests.component.muster import run
 from tests.component.service.whole import PULL_SECRET
 from tests.component.serving import API, serve
+from tests.mutations import damage
 from tests.realms import NOW, decide, make_cluster, make_host
 
 SECRET = "hunter2-hunter2"
@@ -163,9 +169,35 @@ def test_beside_a_service_that_runs(tmp_path: Path) -> None:
         token = served.log_in()
         given = {"name": "alpha", "openshift_version": "v1.36.3", "pull_secret": PULL_SECRET}
         assert served.ask(f"{API}/clusters", given, token)[0] == 201
-        assert "Registered cluster alpha" in words("--data", tmp_path)
+        assert any(each.startswith("Registered cluster alpha  [user:") for each in words("--data", tmp_path))
         done = run("events", "replay", "--data", tmp_path, env={"MUSTER_DATA": "/nowhere"})
         assert (done.status, "cluster alpha" in done.out) == (0, True)
         assert served.ask(f"{API}/clusters", given | {"name": "beta"}, token)[0] == 201
         assert served.end()[0] == 0
-    assert "Registered cluster beta" in words("--data", tmp_path)
+    assert any(each.startswith("Registered cluster beta  [user:") for each in words("--data", tmp_path))
+
+
+def test_a_damaged_database_never_looks_like_a_bug(log: Path, tmp_path: Path) -> None:
+    """Random damages, the same in each run; what cannot be read is an error that says so."""
+    whole, place = (log / FILE).read_bytes(), tmp_path / "damaged"
+    place.mkdir()
+    refused = 0
+    for seed in range(250):
+        (place / FILE).write_bytes(damage(whole, random.Random(seed)))
+        for command in (list_, replay):
+            done = CliRunner().invoke(command, ["--data", str(place), "-o", "json"], standalone_mode=False)
+            assert done.exception is None or isinstance(done.exception, MusterError), f"seed {seed}"
+            refused += done.exception is not None
+    assert refused > 50
+
+
+def test_a_damaged_database_is_refused_with_the_fix(log: Path) -> None:
+    path = log / FILE
+    path.write_bytes(
+        path.read_bytes().replace(b'"at":"2026-03-01T12:00:00Z"', b'"at":"2026-03-01T12:00:00x"')
+    )
+    for command in ("list", "replay"):
+        done = run("events", command, "--data", log)
+        assert done.status == 1
+        assert "cannot be read" in done.err
+        assert "restore the database from a copy" in done.err

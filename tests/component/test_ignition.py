@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,10 @@ def test_least_secrets() -> None:
         "/opt/agent/tls/kube-apiserver-localhost-signer.key",
         "/opt/agent/tls/kube-apiserver-service-network-signer.key",
     ]
+    kubernetes = replace(plan, release_kind="kubernetes")
+    fewer = credentials_of(kubernetes, secrets, VALID_FOR).cluster_tls
+    assert [name for name, _ in fewer if name.endswith(".key")] == ["kube-apiserver-lb-signer.key"]
+    assert len([name for name, _ in fewer if name.endswith(".crt")]) == 4
     text = repr(credentials)
     assert "PRIVATE" not in text
     assert credentials.agent_token not in text

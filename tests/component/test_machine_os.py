@@ -127,6 +127,10 @@ def test_files_for_a_boot_from_the_network_come_out(
     assert {*found} == {"vmlinuz", "initrd.img", "rootfs.img"}
     for name in ("vmlinuz", "initrd.img"):
         assert digest(found[name]) == manifest["files"][name]["sha256"]
+    # The initrd refuses any other root file system, and the installer any other image.
+    stamp = found["initrd.img"].read_bytes()[-4096:]
+    assert f"{digest(found['rootfs.img'])} {found['rootfs.img'].stat().st_size}\n".encode() in stamp
+    assert f"{manifest['files']['metal.raw']['sha256']} ".encode() in stamp
     # A kernel that is given it as a part of its RAM disk has to be able to unpack it.
     names = run("sh", "-c", f"cpio --list --quiet <'{found['rootfs.img']}'").decode().split()
     assert "muster-os.raw" in names

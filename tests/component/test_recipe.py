@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -104,3 +105,27 @@ def test_the_recipe_of_a_wheel_is_found_and_the_same(wheel: Path, tmp_path: Path
     )
     digest = load_recipe(HOME, "x86_64", "common").digest()
     assert done.stdout.split() == [str(tmp_path / "muster/machine_os/recipe"), digest]
+
+
+def check_rootfs(rootfs: Path, sha256: str) -> subprocess.CompletedProcess[str]:
+    """The check of the initrd, with what ends a boot put in words."""
+    script = '. "$0"; fail() { echo "failed: $*"; exit 1; }; check_rootfs "$1" http://192.0.2.1/r.img "$2"'
+    argv: list[str | Path] = ["bash", "-euc", script, HOME / "initrd/functions", rootfs, sha256]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+def test_a_fetched_root_file_system_is_used_only_with_the_right_hash(tmp_path: Path) -> None:
+    rootfs = tmp_path / "rootfs.img"
+    rootfs.write_bytes(b"system")
+    right = hashlib.sha256(b"system").hexdigest()
+    good = check_rootfs(rootfs, right)
+    assert (good.returncode, good.stdout) == (0, "")
+    assert rootfs.exists()
+    rootfs.write_bytes(b"other")
+    bad = check_rootfs(rootfs, right)
+    assert bad.returncode == 1
+    assert (
+        "failed: the root file system from http://192.0.2.1/r.img is not the one of this medium" in bad.stdout
+    )
+    assert f"expected {right}" in bad.stdout
+    assert not rootfs.exists()

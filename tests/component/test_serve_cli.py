@@ -16,6 +16,7 @@ import pytest
 from tests import media
 from tests.certificates import site_certificate
 from tests.component.muster import run
+from tests.component.release.served import make_signing_pair
 from tests.component.service.whole import PULL_SECRET, small_release
 from tests.component.serving import API, PATIENCE_S, command, serve
 
@@ -40,6 +41,18 @@ def test_it_tells_where_it_is_and_how_to_log_in_and_ends_by_sigterm(tmp_path: Pa
     assert token not in err
 
 
+def test_a_release_without_the_required_signature_is_not_served(tmp_path: Path) -> None:
+    small_release(tmp_path)
+    private, public = make_signing_pair(tmp_path)
+    flags = ("--data", tmp_path / "data", "--release", tmp_path / "store", "--release-key", public)
+    done = run("serve", "--listen", "127.0.0.1:0", *flags)
+    assert done.status == 1
+    assert "a signature is required, and none of the release" in done.err
+    assert run("release", "sign", "--store", tmp_path / "store", "--key", private).status == 0
+    with serve(*flags) as served:
+        assert served.ask("/ready")[0] == 200
+
+
 def test_it_tells_the_same_to_people(tmp_path: Path) -> None:
     process = command("--listen", "127.0.0.1:0", "--data", tmp_path / "data")
     try:
@@ -53,7 +66,7 @@ def test_it_tells_the_same_to_people(tmp_path: Path) -> None:
         process.kill()
     assert process.returncode == 0
     assert [line.split("  ")[0] for line in lines] == ["serving at", "authority", "fingerprint", "login code"]
-    assert re.search(r" \d{4} \d{4} \(once, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\)$", lines[3])
+    assert re.search(r" [0-9A-Z]{5} [0-9A-Z]{5} \(once, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\)$", lines[3])
     assert again == lines[3]
 
 
@@ -93,10 +106,10 @@ def test_what_was_there_is_there_again(tmp_path: Path) -> None:
 
 def test_a_password_or_its_hash_lets_people_in(tmp_path: Path) -> None:
     secret = tmp_path / "password"
-    secret.write_text("tr0ub4dor\nwhat follows does not count\n")
+    secret.write_text("tr0ub4dor and a horse\nwhat follows does not count\n")
     secret.chmod(0o600)
     with serve("--data", tmp_path / "data", "--password-file", secret) as served:
-        assert served.ask(f"{API}/login", {"password": "tr0ub4dor"})[0] == 201
+        assert served.ask(f"{API}/login", {"password": "tr0ub4dor and a horse"})[0] == 201
         assert served.ask(f"{API}/login", {"password": "wrong"})[0] == 401
         status, err = served.end()
     assert (status, "tr0ub4dor" in err, "read by everybody" in err) == (0, False, False)
@@ -283,3 +296,51 @@ def test_systemd_is_told_when_it_is_ready_and_when_it_ends(tmp_path: Path) -> No
             assert heard.recv(100) == b"READY=1"
             served.end()
             assert heard.recv(100) == b"STOPPING=1"
+
+
+def test_the_audit_log_is_a_file_of_json_lines_for_its_owner_alone(tmp_path: Path) -> None:
+    audit, secret, viewer = tmp_path / "audit.log", tmp_path / "password", tmp_path / "viewer"
+    secret.write_text("a good long passphrase\n")
+    viewer.write_text("only here to look around\n")
+    options = ("--password-file", secret, "--viewer-password-file", viewer, "--audit-log", audit)
+    with serve("--data", tmp_path / "data", *options) as served:
+        assert served.ask(f"{API}/login", {"password": "wrong"})[0] == 401
+        assert served.ask(f"{API}/login", {"password": "a good long passphrase"})[0] == 201
+        assert served.ask(f"{API}/login", {"password": "only here to look around"})[1]["persona"] == "watcher"
+        _, err = served.end()
+    records = [json.loads(line) for line in audit.read_text().splitlines()]
+    assert [each["event"] for each in records] == ["login-refused", "login", "login"]
+    assert records[2]["actor"].startswith("watcher:")
+    assert audit.stat().st_mode & 0o777 == 0o600
+    assert all(line in err for line in audit.read_text().splitlines())
+
+
+def test_a_short_password_stops_the_start(tmp_path: Path) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("hello\n")
+    done = run("serve", "--data", tmp_path, "--listen", "127.0.0.1:0", "--password-file", secret)
+    assert (done.status, "has 5 characters; 12 are needed at least" in done.err) == (1, True)
+
+
+def test_a_lost_key_stops_the_start_unless_its_secrets_are_discarded(tmp_path: Path) -> None:
+    with serve("--data", tmp_path) as served:
+        params = {"name": "alpha", "pull_secret": PULL_SECRET}
+        assert served.ask(f"{API}/infra-envs", params, served.log_in())[0] == 201
+        served.end()
+    (tmp_path / "keys/secrets.key").unlink()
+    done = run("serve", "--data", tmp_path, "--listen", "127.0.0.1:0")
+    assert done.status == 1
+    assert "keys/secrets.key is missing" in done.err
+    assert "pull secret of infra-env alpha" in done.err
+    assert "--discard-secrets" in done.err
+    with serve("--data", tmp_path, "--discard-secrets") as served:
+        served.end()
+    with serve("--data", tmp_path) as served:
+        assert served.end()[0] == 0
+
+
+def test_an_error_about_its_directory_names_its_own_flag() -> None:
+    done = run("serve", "--listen", "127.0.0.1:0", "--data", Path("/sys/muster/data"))
+    assert done.status == 1
+    assert "/sys/muster" in done.err
+    assert "--dir" not in done.err

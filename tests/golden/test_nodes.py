@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def describe(path: str, data: bytes) -> str:
         return "(a private key)"
     if path.endswith((".conf", "/kubeconfig")) and data.startswith(b"apiVersion"):
         return describe_kubeconfig(yaml.safe_load(data))
-    return data.decode()
+    return re.sub(r"(?m)^( +secret: ).*$", r"\1(a key)", data.decode())
 
 
 def describe_certificate(certificate: x509.Certificate) -> str:

@@ -8,14 +8,18 @@ beside it. kubectl takes seconds of an emulated processor: it asks once after a 
 
 from __future__ import annotations
 
+import base64
 import json
+import mmap
 import os
 import socket
 import ssl
 import struct
 import subprocess
 import sys
+import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,13 @@ KUBECTL = ("/usr/local/bin/kubectl", f"--kubeconfig={PLACE}/admin.conf", "--requ
 ASKED_BY_KUBECTL = Path("/run/muster-judged")
 PATIENCE_S = 30
 SET_UP = Path("/var/lib/muster/cluster-setup.done")
+AUDIT = Path("/var/log/kubernetes/audit")
+ETCD = Path("/var/lib/etcd/member")
+HARDENED = Path("/run/muster-hardened")
+CANARY = "canary-7f1d4c"
+"""The value of a Secret: found in no file of etcd, and in no line of the audit log."""
+ENCRYPTED = b"k8s:enc:secretbox:v1:key1:"
+PROFILE = "cri-containerd.apparmor.d (enforce)"
 UNITS = ("muster-node-network", "muster-kube", "etcd", "kube-apiserver", "kubelet", "muster-cluster-setup")
 
 
@@ -44,17 +55,29 @@ def check_kubectl() -> None:
     ASKED_BY_KUBECTL.touch()
 
 
-def ask(path: str) -> str:
-    """What the API answers to its administrator."""
+def request(path: str, body: dict[str, Any] | None = None, *, anonymous: bool = False) -> tuple[int, str]:
+    """Status and text of what the API answers to its administrator, or to a client without credentials."""
     context = ssl.create_default_context(cafile=PLACE / "admin-authority.pem")
-    context.load_cert_chain(PLACE / "admin.pem")
-    server = (PLACE / "admin-server").read_text()
+    if not anonymous:
+        context.load_cert_chain(PLACE / "admin.pem")
+    data = None if body is None else json.dumps(body).encode()
+    url = (PLACE / "admin-server").read_text() + path
+    wanted = urllib.request.Request(url, data, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(f"{server}{path}", timeout=PATIENCE_S, context=context) as answer:
-            text: str = answer.read().decode()
-            return text
+        with urllib.request.urlopen(wanted, timeout=PATIENCE_S, context=context) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
     except OSError as error:
         raise Wanting(f"the API does not answer {path}: {error}") from error
+
+
+def ask(path: str) -> str:
+    """What the API answers to its administrator."""
+    status, text = request(path)
+    if status != 200:
+        raise Wanting(f"the API answers {status} to {path}: {text[:300]}")
+    return text
 
 
 def listed(kind: str) -> dict[str, dict[str, Any]]:
@@ -147,17 +170,112 @@ def check_reach(name: str) -> None:
 
 def enter_pod() -> None:
     """Go on in the network of a pod of this host."""
+    for process in pod_processes():
+        with (process / "ns/net").open() as file:
+            os.setns(file.fileno(), os.CLONE_NEWNET)  # type: ignore[attr-defined]  # Python 3.12
+        return
+    raise Wanting("no pod of this host has a network of its own")
+
+
+def pod_processes() -> Iterator[Path]:
+    """The processes of CoreDNS in pods of this host."""
     own = Path("/proc/self/ns/net").readlink()
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            network = process / "ns/net"
-            if (process / "comm").read_text() == "coredns\n" and network.readlink() != own:
-                with network.open() as file:
-                    os.setns(file.fileno(), os.CLONE_NEWNET)  # type: ignore[attr-defined]  # Python 3.12
-                return
+            if (process / "comm").read_text() == "coredns\n" and (process / "ns/net").readlink() != own:
+                yield process
         except OSError:
             continue  # It has ended.
-    raise Wanting("no pod of this host has a network of its own")
+
+
+def check_hardening() -> None:
+    """Once after a boot: what the API refuses, what etcd and the audit log hold, how pods are confined."""
+    if HARDENED.exists():
+        return
+    check_confinement()
+    check_admission()
+    check_anonymous()
+    check_canary()
+    HARDENED.touch()
+
+
+def check_confinement() -> None:
+    """Every pod has both filters; the cluster's name server does not run as root, unlike the probe."""
+    users = set()
+    for process in pod_processes():
+        status = (process / "status").read_text()
+        profile = (process / "attr/apparmor/current").read_text().strip()
+        if "\nSeccomp:\t2\n" not in status:
+            raise Wanting("a pod of CoreDNS runs without a seccomp filter")
+        if profile != PROFILE:
+            raise Wanting(f"a pod of CoreDNS has the AppArmor profile {profile}")
+        users.add(status.partition("\nUid:\t")[2].partition("\t")[0])
+    if users == {"0"}:
+        raise Wanting("the name server of the cluster runs as root")
+
+
+def check_admission() -> None:
+    """A privileged pod is refused in a namespace without labels; one that asks for nothing is not."""
+    for privileged, expected in ((True, 403), (False, 201)):
+        container = {"name": "a", "image": "a", "securityContext": {"privileged": privileged}}
+        body = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "probe-level"},
+            "spec": {"containers": [container]},
+        }
+        status, text = request("/api/v1/namespaces/default/pods?dryRun=All", body)
+        if status != expected or ("PodSecurity" in text) != privileged:
+            raise Wanting(f"a pod with privileged={privileged} in default: {status} {text[:300]}")
+
+
+def check_anonymous() -> None:
+    for path, expected in (("/readyz", 200), ("/version", 401), ("/api", 401)):
+        status, _ = request(path, anonymous=True)
+        if status != expected:
+            raise Wanting(f"without credentials {path} answers {status}, not {expected}")
+
+
+def check_canary() -> None:
+    """A Secret is encrypted in the files of etcd, and its value is in no line of the audit log."""
+    if not AUDIT.exists():
+        return  # This host has no API.
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "canary"},
+        "stringData": {"value": CANARY},
+    }
+    status, text = request("/api/v1/namespaces/default/secrets", secret)
+    if status not in (201, 409):
+        raise Wanting(f"a Secret cannot be made: {status} {text[:300]}")
+    stored = json.loads(ask("/api/v1/namespaces/default/secrets/canary"))["data"]["value"]
+    if base64.b64decode(stored).decode() != CANARY:
+        raise Wanting("a Secret is not what it was")
+    files = [ETCD / "snap/db", *(ETCD / "wal").glob("*.wal")]
+    if plain := [str(file) for file in files if holds(file, CANARY.encode())]:
+        raise Wanting(f"a Secret is in plain text in {', '.join(plain)}")
+    if not any(holds(file, b"/registry/secrets/default/canary") for file in files):
+        raise Wanting("etcd does not have the Secret yet")
+    if not any(holds(file, ENCRYPTED) for file in files):
+        raise Wanting("no Secret in etcd has the mark of an encrypted one")
+    check_audit(stored)
+
+
+def check_audit(stored: str) -> None:
+    if AUDIT.stat().st_mode & 0o077:
+        raise Wanting(f"{AUDIT} is open to others than root")
+    text = (AUDIT / "audit.log").read_text()
+    levels = {json.loads(line)["level"] for line in text.splitlines()[:-1]}
+    if "Metadata" not in levels:
+        raise Wanting(f"the audit log has only lines of the levels {levels}")
+    if CANARY in text or stored in text:
+        raise Wanting("the audit log has the value of a Secret")
+
+
+def holds(path: Path, wanted: bytes) -> bool:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        return mapped.find(wanted) >= 0
 
 
 def main() -> int:
@@ -169,6 +287,7 @@ def main() -> int:
         check_nodes(wanted["nodes"])
         check_pods(wanted["pods"])
         check_log("coredns-", "CoreDNS")
+        check_hardening()
         check_name(wanted["nameServer"], "kubernetes.default.svc.cluster.local", wanted["api"])
         check_reach("probe-")
     except Wanting as error:

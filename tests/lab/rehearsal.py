@@ -23,6 +23,7 @@ NAME = f"os-{os.getpid()}"
 DEADLINE = "20m"
 """Emulated machines on a busy computer are slow; one that gives up ends the wait at once."""
 _OF_TIMELINE = 40
+PROBE = Path(__file__).parent.parent / "component/firewall/probe.py"
 
 Report: TypeAlias = Mapping[str, Any]
 
@@ -65,6 +66,11 @@ class Rehearsal:
     def ssh(self, machine: str, key: Path, *command: str) -> str:
         """Run a command on a machine, which has to succeed."""
         return self.run("ssh", machine, "--lab", NAME, "--key", key, "--", *command)
+
+    def answering(self, address: str, *ports: str, seconds: int) -> set[str]:
+        """Those of the ports (tcp/22) of a machine that answer within so many seconds, seen from the lab."""
+        probe: tuple[str | Path, ...] = (sys.executable, PROBE, str(seconds), address, *ports)
+        return {*self.run("exec", "--lab", NAME, "--", *probe).split()}
 
     def type(self, machine: str, keys: str) -> None:
         """Press keys at the serial console of a machine."""

@@ -3,8 +3,28 @@
 
 from __future__ import annotations
 
-from tests.lab.cluster import Stage, judge
+from tests.lab.cluster import Site, Stage, judge
 from tests.lab.rehearsal import Rehearsal, on_link
+
+OPENED = {"tcp/22", "tcp/80", "tcp/2379", "tcp/2380", "tcp/6443", "tcp/10250", "tcp/30000"}
+"""The lab is in the network of the machines, and so is told from a peer by nothing but certificates."""
+CLOSED = ("tcp/111", "tcp/2381", "tcp/8080", "tcp/8091", "tcp/10248", "tcp/10249", "tcp/10257", "tcp/10259")
+SSHD = {
+    "x11forwarding no",
+    "passwordauthentication no",
+    "kbdinteractiveauthentication no",
+    "permitrootlogin no",
+    "allowagentforwarding no",
+    "maxauthtries 4",
+}
+SYSCTL = {
+    "kernel.kptr_restrict": "2",
+    "kernel.dmesg_restrict": "1",
+    "net.ipv4.conf.all.accept_redirects": "0",
+    "net.ipv4.conf.cni0.accept_redirects": "0",
+    "net.ipv4.conf.default.rp_filter": "2",
+    "net.ipv4.ip_forward": "1",
+}
 
 
 def test_a_host_becomes_a_cluster(lab: Rehearsal, stage: Stage) -> None:
@@ -24,3 +44,21 @@ def test_a_host_becomes_a_cluster(lab: Rehearsal, stage: Stage) -> None:
     assert report["failedUnits"] == []
     assert report["macs"][on_link(report, "192.0.2.10/24")] == "52:54:00:a1:00:01"
     assert {"cni0"} <= {*report["addresses"]}
+    check_hardening(lab, site)
+
+
+def check_hardening(lab: Rehearsal, site: Site) -> None:
+    """Nothing answers but what the table of ports opens; sshd and the kernel are set as they should be."""
+    assert lab.answering("192.0.2.10", *OPENED, seconds=60) == OPENED
+    assert lab.answering("192.0.2.10", *CLOSED, seconds=5) == set()
+    assert {*lab.ssh("node1", site.key, "sudo", "sshd", "-T").splitlines()} >= SSHD
+    assert lab.ssh("node1", site.key, "sudo", "sysctl", "-n", *SYSCTL).split() == [*SYSCTL.values()]
+
+    put = "'echo nonsense | sudo tee /etc/muster/firewall.d/50-site.nft'"
+    lab.ssh("node1", site.key, "sudo", "mkdir", "-p", "/etc/muster/firewall.d")
+    lab.ssh("node1", site.key, "sh", "-c", put)
+    restart = "'sudo systemctl restart muster-firewall; systemctl is-active muster-firewall || true'"
+    assert lab.ssh("node1", site.key, "sh", "-c", restart).split() == ["failed"]
+    assert "50-site.nft" in lab.ssh("node1", site.key, "cat", "/run/muster/firewall.json")
+    assert lab.answering("192.0.2.10", *OPENED, seconds=60) == OPENED
+    assert lab.answering("192.0.2.10", *CLOSED, seconds=5) == set()

@@ -24,8 +24,16 @@ def test_a_running_host_takes_its_configuration(lab: Rehearsal, desk: Path, mach
         "released": "#!/bin/sh\ngrep -h '^NODE_ZERO_IP=' /etc/assisted/rendezvous-host.env\n",
     }
     ign = save_json(desk / "checks.ign", ignition(checks=checks))
-    create(generic, "unconfigured-image", "--base-image", machine_os / "live.iso", "--ignition-override", ign)
-    create(site, "config-image")
+    create(
+        generic,
+        "unconfigured-image",
+        "--release-by-tag",
+        "--base-image",
+        machine_os / "live.iso",
+        "--ignition-override",
+        ign,
+    )
+    create(site, "config-image", "--release-by-tag")
 
     lab.up(site, "--iso", generic / "agent-unconfigured.x86_64.iso")
     before = lab.wait("reports:node1:1")["node1"]

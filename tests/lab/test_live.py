@@ -39,7 +39,15 @@ def test_two_hosts_of_one_iso_find_themselves_and_each_other(
     here = [f"192.168.10.{last}" for last in (1, 11, 12)]
     checks = ignition(checks={"bond": BOND, "reach": answers(*here, "10.20.0.11", "10.20.0.12")})
     override = save_json(desk / "checks.ign", checks)
-    create(site, "image", "--base-image", machine_os / "live.iso", "--ignition-override", override)
+    create(
+        site,
+        "image",
+        "--release-by-tag",
+        "--base-image",
+        machine_os / "live.iso",
+        "--ignition-override",
+        override,
+    )
 
     # The second machine's first card is none of the site's: it is found by another.
     room = build_site(desk / "room", spare=True)
@@ -56,6 +64,11 @@ def test_two_hosts_of_one_iso_find_themselves_and_each_other(
         assert report["macs"]["bond0"] in (f"52:54:00:a4:01:0{number}", f"52:54:00:a4:02:0{number}")
         assert report["checks"]["bond"]["said"].split() == ["active-backup", "2"]
         assert report["checks"]["reach"]["said"] == "all answer"
+        # The firewall was loaded before the network: nothing answers but what the table of ports opens.
+        opened = {"tcp/22", "tcp/8090"}
+        assert lab.answering(here[number], *opened, seconds=60) == opened
+        closed = ("tcp/111", "tcp/2379", "tcp/5000", "tcp/6443", "tcp/10250", "udp/5353")
+        assert lab.answering(here[number], *closed, seconds=5) == set()
     second = reports["master-2"]
     first_link = min(link for link in second["macs"] if link.startswith("en"))
     assert second["macs"][first_link] == SPARE["macAddress"]
@@ -115,7 +128,9 @@ def test_a_stick_without_ipv4_and_with_a_large_config(lab: Rehearsal, desk: Path
         },
     )
     ign = save_json(desk / "large.ign", override)
-    create(site, "image", "--base-image", machine_os / "live.iso", "--ignition-override", ign)
+    create(
+        site, "image", "--release-by-tag", "--base-image", machine_os / "live.iso", "--ignition-override", ign
+    )
 
     lab.up(site)
     report = lab.wait("healthy")["node1"]

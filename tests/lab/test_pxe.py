@@ -22,7 +22,15 @@ def test_a_host_boots_from_the_network(lab: Rehearsal, desk: Path, machine_os: P
     save_yaml(config, {**body, "bootArtifactsBaseURL": "http://192.0.2.80/boot"})
     save_yaml(site / "lab.yaml", {"medium": "pxe", "services": ["dhcp"]})
     ign = save_json(desk / "checks.ign", ignition(checks={"reach": answers("192.0.2.1")}))
-    create(site, "pxe-files", "--base-image", machine_os / "live.iso", "--ignition-override", ign)
+    create(
+        site,
+        "pxe-files",
+        "--release-by-tag",
+        "--base-image",
+        machine_os / "live.iso",
+        "--ignition-override",
+        ign,
+    )
 
     lab.up(site)
     report = lab.wait("healthy")["node1"]

@@ -123,6 +123,11 @@ class Agent:
             board.show("registering with the service", trouble=error.message, fix=fix)
             await self._means.sleep(self._refusals.next_s(error.retry_s))
             return False
+        if registered.status == _WRONG_BOOT and not registered.is_enrolled:
+            await self._settle(registered)
+            self._show()
+            await self._means.sleep(self._refusals.next_s())
+            return False
         self._means.keeper.save(registered.token)
         self._patience.reset()
         self._greeting.reset()

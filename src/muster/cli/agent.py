@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`muster agent create ... | wait-for ... | gather | timeline`: media, and how an installation goes."""
+"""`muster agent create ... | wait-for ... | approve-host | gather | timeline`: media, and installations."""
 
 from __future__ import annotations
 
@@ -34,6 +34,10 @@ _WAITS: Final = {
 
 _DIAGNOSE: Final = {
     "timeline": ("timeline:timeline", "Show how long each host took for each phase."),
+    "approve-host": (
+        "approve_host:approve_host",
+        "Let a host that restarted during its installation register again.",
+    ),
     "gather": ("gather:gather_", "Gather what tells how it went in one archive, without secrets."),
 }
 

@@ -11,7 +11,15 @@ from muster.cli import log, progress, site
 from muster.cli.agent_media import Call
 from muster.cli.medium import read_text, tell
 from muster.cli.options import BaseImageFlags
-from muster.cli.wish import release_of_generic, settle_release, wish_of, wish_of_generic
+from muster.cli.wish import (
+    pin_generic,
+    pin_plan,
+    pinned_sources,
+    release_of_generic,
+    settle_release,
+    wish_of,
+    wish_of_generic,
+)
 from muster.config.derive import named_release, signer_key
 from muster.errors import UserError
 from muster.image.agent import Order
@@ -46,7 +54,7 @@ Recipe: TypeAlias = Callable[[Workshop, Source], tuple[str, ...]]
 
 def make_image(call: Call, base_image: BaseImageFlags, draft: Draft | None) -> None:
     """The ISO that all hosts boot."""
-    loaded = site.load_cluster(call.run)
+    loaded = site.load_cluster(call.run, base_image)
     if loaded[1].minimal_iso and call.with_release:
         raise UserError(
             "a minimal ISO is for what hosts fetch, and cannot carry a release",
@@ -63,12 +71,13 @@ def make_image(call: Call, base_image: BaseImageFlags, draft: Draft | None) -> N
 
 def make_pxe_files(call: Call, base_image: BaseImageFlags) -> None:
     """The files for network boot."""
-    _make(call, site.load_cluster(call.run), ARTIFACTS, base_image, build_pxe_files)
+    _make(call, site.load_cluster(call.run, base_image), ARTIFACTS, base_image, build_pxe_files)
 
 
-def make_config_image(call: Call) -> None:
+def make_config_image(call: Call, base_image: BaseImageFlags) -> None:
     """The ISO that makes hosts of a generic image those of a site."""
     found, plan = site.load_cluster(call.run)
+    plan = pin_plan(base_image, found, plan)
     infra = found.infra_env_spec
     if call.override or (infra is not None and (infra.ignition_config_override or infra.kernel_arguments)):
         log.warn(
@@ -77,21 +86,23 @@ def make_config_image(call: Call) -> None:
         )
     with start_making(call.run.directory, CONFIG_ISO, call.manner) as making:
         order = _settle(call, found, plan, making)
-        if not making.is_current(_inputs(call, found, order)):
+        if not making.is_current(_inputs(call, found, order, _release_inputs(plan))):
             build_config_image(Workshop(order, making, progress))
             making.finish()
         tell(call.run, making, _advice(order, "attach it to every host"))
 
 
-def make_unconfigured_ignition(call: Call) -> None:
+def make_unconfigured_ignition(call: Call, base_image: BaseImageFlags) -> None:
     """The Ignition config of hosts that know no site."""
     from muster.image.generic import IGNITION_FILE, generic_ignition
 
     found = site.load_valid_site(call.run, may_be_empty=True)
+    release = pin_generic(base_image, wish_of_generic(found), named_release(found))
+    given = {"the release": release.image, "--release-key": release.key}
     with start_making(call.run.directory, IGNITION_FILE, call.manner) as making:
-        if not making.is_current(_inputs(call, found, None)):
+        if not making.is_current(_inputs(call, found, None, given)):
             making.begin(None, (IGNITION_FILE,))
-            making.save(IGNITION_FILE, generic_ignition(found, call.override, named_release(found)))
+            making.save(IGNITION_FILE, generic_ignition(found, call.override, release))
             making.finish()
         tell(call.run, making)
 
@@ -103,19 +114,25 @@ def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
 
     found = site.load_valid_site(call.run, may_be_empty=True)
     wish = wish_of_generic(found)
-    release = release_of_generic(base_image, wish)
-    carried = _carried(call, base_image, wish, release)
+    release = pin_generic(base_image, wish, release_of_generic(base_image, wish))
+    base_image, wish = pinned_sources(base_image, wish, release.image)
+    carried = _carried(call, base_image, wish, release.image)
     with base_images.open_cache(base_image.cache_dir) as cache:
         base = base_images.obtain(base_image, cache, wish)
         with (
             Volume.open(base.path) as volume,
             start_making(call.run.directory, generic_image_name(volume), call.manner) as making,
         ):
-            given = {"the base image": base.sha256, "the release": release, **_given(carried)}
+            given = {
+                "the base image": base.sha256,
+                "the release": release.image,
+                "--release-key": release.key,
+                **_given(carried),
+            }
             if not making.is_current(_inputs(call, found, None, given)):
                 base_images.warn_customized(volume)
                 wanted = generic_customization(found, call.override, release)
-                parts = (Component("container", release),) if carried else ()
+                parts = (Component("container", release.image),) if carried else ()
                 build_live_image(making, _source(base, volume, cache, carried), wanted, parts, progress)
                 making.finish()
             tell(call.run, making, _GENERIC_ADVICE)
@@ -124,17 +141,18 @@ def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
 def _make(
     call: Call, loaded: tuple[Site, Plan], name: str, base_image: BaseImageFlags, recipe: Recipe
 ) -> None:
-    found, plan = loaded[0], settle_release(base_image, *loaded)
-    carried = _carried(call, base_image, wish_of(found, plan), plan.release_image)
-    release = plan.release_image if plan is not loaded[1] else ""
+    found = loaded[0]
+    plan = pin_plan(base_image, found, settle_release(base_image, *loaded))
+    base_image, wish = pinned_sources(base_image, wish_of(found, plan), plan.release_image)
+    carried = _carried(call, base_image, wish, plan.release_image)
     with (
         base_images.open_cache(base_image.cache_dir) as cache,
         start_making(call.run.directory, name, call.manner) as making,
     ):
-        base = base_images.obtain(base_image, cache, wish_of(found, plan))
+        base = base_images.obtain(base_image, cache, wish)
         order = _settle(call, found, plan, making)
         replaced: tuple[str, ...] = ()
-        given = {"the base image": base.sha256, "the release": release, **_given(carried)}
+        given = {"the base image": base.sha256, **_release_inputs(plan), **_given(carried)}
         if not making.is_current(_inputs(call, found, order, given)):
             with Volume.open(base.path) as volume:
                 base_images.warn_customized(volume)
@@ -151,6 +169,14 @@ def _carried(call: Call, base_image: BaseImageFlags, wish: base_images.Wish, rel
     from muster.cli.embedding import find_release
 
     return find_release(base_image, wish, release)
+
+
+def _release_inputs(plan: Plan) -> dict[str, str]:
+    return {
+        "the release": plan.release_image,
+        "the kind of the release": plan.release_kind,
+        "--release-key": plan.release_key,
+    }
 
 
 def _given(carried: Carried | None) -> dict[str, str]:

@@ -69,6 +69,7 @@ def _agent_options(command: F) -> F:
     epilog=options.examples(
         "muster agent create image --dir mysite --release registry.example.com/ocp/release:4.22.0-x86_64",
         "muster agent create image --dir mysite --release ./store --embed-release  # no registry needed",
+        "muster agent create image --dir mysite --release ./store --release-key sign.pub  # hosts check it",
         "muster agent create image --dir mysite --base-image rhcos-live.iso",
         "muster agent create image --dir mysite --base-image https://mirror.example.com/rhcos.iso?sha256=6b1f...",
         "muster agent create image --dir copy --secrets mysite --base-image rhcos-live.iso  # same bytes",
@@ -76,6 +77,7 @@ def _agent_options(command: F) -> F:
 )
 @_agent_options
 @options.base_image
+@options.release_trust
 @_embed_release
 def image(call: Call, base_image: BaseImageFlags) -> None:
     """Make the ISO that all hosts of the site boot.
@@ -84,6 +86,10 @@ def image(call: Call, base_image: BaseImageFlags) -> None:
     Writes agent.<arch>.iso with its checksum and bill of materials, rendezvousIP, auth/kubeconfig and
     auth/kubeadmin-password. Inputs stay as they are. Keys and tokens are made once and kept in
     .muster_state.json, so the same inputs give the same bytes; with nothing changed, nothing is done.
+
+    The medium names the release by digest, so hosts install that one only. If the digest cannot be looked
+    up, nothing is made: name the release by digest, or as a content store, or accept its tag with
+    --release-by-tag.
     """
     with copy_ahead(call.run.directory, base_image) as draft:
         from muster.cli.agent_build import make_image
@@ -97,6 +103,7 @@ def image(call: Call, base_image: BaseImageFlags) -> None:
 )
 @_agent_options
 @options.base_image
+@options.release_trust
 def pxe_files(call: Call, base_image: BaseImageFlags) -> None:
     """Make the files for hosts that boot from the network.
 
@@ -110,7 +117,8 @@ def pxe_files(call: Call, base_image: BaseImageFlags) -> None:
 
 @click.command("config-image", epilog=options.examples("muster agent create config-image --dir mysite"))
 @_agent_options
-def config_image(call: Call) -> None:
+@options.release_trust
+def config_image(call: Call, base_image: BaseImageFlags) -> None:
     """Make the small ISO that gives the site's configuration to hosts that booted a generic image.
 
     Writes agentconfig.noarch.iso (label agent_configimage). `muster agent create unconfigured-image` makes
@@ -118,7 +126,7 @@ def config_image(call: Call) -> None:
     """
     from muster.cli.agent_build import make_config_image
 
-    make_config_image(call)
+    make_config_image(call, base_image)
 
 
 @click.command(
@@ -126,7 +134,8 @@ def config_image(call: Call) -> None:
     epilog=options.examples("muster agent create unconfigured-ignition --dir generic"),
 )
 @_agent_options
-def unconfigured_ignition(call: Call) -> None:
+@options.release_trust
+def unconfigured_ignition(call: Call, base_image: BaseImageFlags) -> None:
     """Write the Ignition config of hosts that know no site yet.
 
     Writes unconfigured-agent.ign. Credentials, release and networks come from cluster-manifests/: infraenv,
@@ -135,7 +144,7 @@ def unconfigured_ignition(call: Call) -> None:
     """
     from muster.cli.agent_build import make_unconfigured_ignition
 
-    make_unconfigured_ignition(call)
+    make_unconfigured_ignition(call, base_image)
 
 
 @click.command(
@@ -147,6 +156,7 @@ def unconfigured_ignition(call: Call) -> None:
 )
 @_agent_options
 @options.base_image
+@options.release_trust
 @_embed_release
 def unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
     """Make an ISO for hosts of any site: the interactive installation.

@@ -20,7 +20,7 @@ from muster.release.kinds.reading import describe
 from muster.release.kinds.stored import find_releases
 from muster.release.mirror.ends import InStore, parse_end
 from muster.release.mirror.needs import Need
-from muster.release.mirror.opened import needs_of, open_stored
+from muster.release.mirror.opened import needs_of, needs_with_signature, open_stored
 from muster.release.mirror.sides import FromStore, ToStore
 from muster.release.mirror.survey import Finding, survey
 from muster.release.oci.client import Settings
@@ -109,7 +109,9 @@ def stored_images(source: InStore, wish: Wish, architecture: str = "") -> dict[s
     """All images that belong to a release in a store, by the names that they have in a copy."""
 
     async def gather() -> tuple[Need, ...]:
-        return gather_needs(await open_stored(source, architecture).describe(architecture), wish)
+        opened = open_stored(source, architecture)
+        release = await opened.describe(architecture)
+        return gather_needs(await needs_with_signature(opened, release), wish)
 
     needs, store = run_async(gather), open_store(source.path)
     refuse_incomplete(_missing(store, needs))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,7 +18,7 @@ from muster.agent.inventory.collect import collect
 from muster.agent.medium import find_medium_trouble
 from muster.errors import MusterError
 from muster.release.off_loop import off_loop
-from muster.support.archive import unpack
+from muster.support.archive import as_file, unpack
 from muster.support.collecting import Collection, Part
 from muster.support.room import Kept
 from muster.support.secrets import clean_json, clean_text
@@ -73,7 +72,7 @@ def keep_service(to: Collection, data: Path) -> Kept:
             realms = list(store.load())
             missed = _keep_events(to, store, realms)
             for realm in realms:
-                missed += _keep_realm(to, store, realm)
+                missed += _keep_realm(to, store, realm, data)
     except MusterError as error:
         return Kept(missed=(("service", f"{error.message}; {error.hint}"),))
     return Kept(missed=tuple(missed))
@@ -93,8 +92,9 @@ def _keep_events(to: Collection, store: Look, realms: list[Realm]) -> list[tuple
     ]
 
 
-def _keep_realm(to: Collection, store: Look, realm: Realm) -> list[tuple[str, str]]:
+def _keep_realm(to: Collection, store: Look, realm: Realm, data: Path) -> list[tuple[str, str]]:
     from muster.service.api.views.clusters import show_cluster
+    from muster.service.log_archives import FOLDER, FileArchives
     from muster.service.validations.registry import texts
     from muster.service.why import why
 
@@ -106,14 +106,10 @@ def _keep_realm(to: Collection, store: Look, realm: Realm) -> list[tuple[str, st
     for name, body in (("why", reasons), ("cluster", shown)):
         text = clean_json(msgspec.json.encode(body).decode(), to.secrets)
         missed += to.write(f"service/{name}-{realm.id}.json", (text,)).missed
-    for _, name in store.documents(realm.id, realm.id):
-        owner = name.removeprefix("logs/")
-        if owner != name and "/" not in owner:
-            missed += _keep_logs(to, store.document(realm.id, realm.id, name) or b"", owner)
+    logs = FileArchives(data / FOLDER, store)
+    for owner in sorted(logs.owners(realm.id)):
+        archive = logs.find(realm.id, owner)
+        if archive is not None and "/" not in owner:
+            target = to.folder / "service/logs" / owner
+            missed += unpack(as_file(archive.pieces()), target, to.clean, to.room).missed
     return missed
-
-
-def _keep_logs(to: Collection, body: bytes, owner: str) -> tuple[tuple[str, str], ...]:
-    """Logs that a host has sent."""
-    target = to.folder / "service/logs" / owner
-    return unpack(io.BytesIO(body), target, to.clean, to.room).missed

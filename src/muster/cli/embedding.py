@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from muster.cli import log, progress
@@ -24,6 +25,7 @@ from muster.model.medium import RELEASE_FOLDER
 from muster.release.kinds.stored import find_releases
 from muster.release.mirror.ends import AtRegistry, End, InStore, parse_end
 from muster.release.oci.manifest import Descriptor
+from muster.release.oci.reference import parse_reference
 from muster.release.store.exchange.mapped import map_images
 from muster.release.store.store import LAYOUT, Store, open_store
 from muster.units import render_size
@@ -65,10 +67,12 @@ def _find(flags: BaseImageFlags, wish: Wish, release: str) -> End:
     if flags.release:
         return parse_end(flags.release)
     own = store_place(None, flags.cache_dir)
-    if (own / LAYOUT).exists() and any(
-        str(each.reference) == release for each in find_releases(open_store(own))
-    ):
-        return InStore(own, release)
+    if release and (own / LAYOUT).exists():
+        wanted = parse_reference(release)
+        for each in find_releases(open_store(own)):
+            is_named = replace(each.reference, digest=None) == replace(wanted, digest=None)
+            if wanted.digest == each.image.digest or (is_named and wanted.digest is None):
+                return InStore(own, each.image.digest)
     if wish.release:
         return AtRegistry(wish.release)
     raise UserError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from muster.cli import options
+from muster.cli import log, options
 from muster.cli.lazy import LazyGroup
 from muster.errors import UserError
 from muster.frozen import dataclass
@@ -102,3 +102,9 @@ def _find_gone(store: Look, wanted: str) -> list[str]:
 
     told = store.told(Wanted())
     return list(dict.fromkeys(each.realm for each in told if each.event.values.get("name") == wanted))
+
+
+def warn_of_loss(store: Look) -> None:
+    """Tell the user that the log is not complete."""
+    if store.lost:
+        log.warn("%s; restore the database from a backup if there is one", store.lost)

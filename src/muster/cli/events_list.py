@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from muster.cli import options
-from muster.cli.events import Source, find_realm, source
+from muster.cli.events import Source, find_realm, source, warn_of_loss
 from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.redact import printable
@@ -58,6 +58,7 @@ def list_(source: Source, log_level: str | None, output_format: str, **which: An
     from muster.service.store.looking import look_at
 
     with closing(look_at(source.where)) as store:
+        warn_of_loss(store)
         realm = find_realm(store, source.cluster)
         wish = _Wish(
             realm=realm,
@@ -121,7 +122,8 @@ def line_of(each: Logged, where: str = "") -> str:
     event = each.event
     time = event.at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
     place = f"{where}: " if where else ""
-    return printable(f"{time}  {event.severity:<8}  {place}{event.message}")
+    by = f"  [{event.actor}]" if event.actor and event.actor != f"host:{event.id}" else ""
+    return printable(f"{time}  {event.severity:<8}  {place}{event.message}{by}")
 
 
 def body_of(each: Logged, realm: Realm | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster.cli import options, progress
-from muster.cli.events import Source, find_realm, source
+from muster.cli.events import Source, find_realm, source, warn_of_loss
 from muster.cli.store import plural
 from muster.errors import ExitStatus
 from muster.redact import printable
@@ -53,6 +53,7 @@ def replay(source: Source, at: str, log_level: str | None, output_format: str) -
 
     moment = parse_time(at, datetime.now(UTC)) if at else datetime.now(UTC)
     with closing(look_at(source.where)) as store:
+        warn_of_loss(store)
         realm = find_realm(store, source.cluster)
         realms, count = _replay(store, realm, moment)
         differences = check_store(store, realm, _watch("comparing log and state", store))

@@ -39,7 +39,8 @@ async def _run() -> None:
     from muster.cli.host_clock import HostClock, clock_board
     from muster.cli.host_place import TokenFile, UnitInstaller, await_papers, load_place
     from muster.client.calls import open_calls
-    from muster.client.host import HostCalls
+    from muster.client.host import HostCalls, Medium
+    from muster.client.host_key import load_host_key
     from muster.client.listening import somebody_listens
     from muster.clock import SystemClock
     from muster.links import find_addresses, open_changes
@@ -51,14 +52,14 @@ async def _run() -> None:
     log.say("this host is %s, by the %s", identity.id, identity.source)
     clock = SystemClock()
     own = HostClock(machine, clock, place.url, clock_board(clock))
-    target = place.target(keeper.load())
-    async with open_calls(target, own.timekeeper()) as calls, open_changes() as changes:
+    async with open_calls(place.target(keeper.load()), own.timekeeper()) as calls, open_changes() as changes:
         heed_console(changes)
-        host = HostCalls(calls, place.infra_env_id, identity.id, place.medium_token)
+        medium = Medium(place.medium_token, load_host_key(FOLDER / "host-key"))
+        log.say("the key of this host is %s", medium.key.fingerprint)
+        host = HostCalls(calls, place.infra_env_id, identity.id, medium)
         duties = Duties(machine, host, UnitInstaller(machine, identity.id))
-        board = Board(FOLDER / "agent.json", clock.now)
         means = Means(
-            board=board,
+            board=Board(FOLDER / "agent.json", clock.now),
             keeper=keeper,
             clock=clock.now,
             steady=time.monotonic,

@@ -72,7 +72,7 @@ def host_image(
     has it can act as that host.
     """
     run = options.begin(directory, log_level, output_format)
-    found, plan = site.load_cluster(run)
+    found, plan = site.load_cluster(run, base_image)
     host = find_lost(plan, how["host"])
     kept = _load_config(how["config"]) if how["config"] else _ask(plan, host, how["sources"], how["login"])
     lost = Lost(host, _config_of(host, kept), _password_hash(run), how["disk"])

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
 from muster.cli.build import build_words
-from muster.errors import ConfigError, MusterError
+from muster.errors import ConfigError, MusterError, cannot
 from muster.redact import printable, redact, redact_arguments
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ LEVELS: Final = {
     "warning": logging.WARNING,
     "fatal": logging.CRITICAL,
 }
+AUDIT: Final = "muster.audit"
+_AUDIT_BYTES: Final = 10 << 20
+_AUDIT_FILES: Final = 5
 _logger: Final = logging.getLogger("muster")
 
 
@@ -45,6 +48,10 @@ class _Redacting(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         level = record.levelname.lower()
         message = redact(record.getMessage())
+        if record.name == AUDIT and not self._dated:
+            return message  # A line of JSON, with a time of its own.
+        if record.exc_info and record.levelno >= logging.ERROR:
+            message = f"{message}\n{redact(self.formatException(record.exc_info))}"
         if self._dated:
             now = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
             return f'time="{now}" level={level} msg={json.dumps(message, ensure_ascii=False)}'
@@ -115,6 +122,26 @@ def _open_file(path: Path) -> None:
     handler.setLevel(logging.DEBUG)
     handler.setFormatter(_Redacting(dated=True))
     _logger.addHandler(handler)
+
+
+def open_audit_log(path: Path) -> None:
+    """Write the audit log to a file, too; when it is full, it becomes an older one."""
+    from logging.handlers import RotatingFileHandler
+
+    class AuditFile(RotatingFileHandler):
+        def _open(self) -> Any:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+            return os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8")
+
+        def handleError(self, record: logging.LogRecord) -> None:
+            """A full disk must not stop the service; the terminal has every record."""
+
+    try:
+        handler = AuditFile(path, maxBytes=_AUDIT_BYTES, backupCount=_AUDIT_FILES, encoding="utf-8")
+    except OSError as error:
+        raise cannot("write", path, error) from error
+    handler.setFormatter(_Redacting(dated=False))
+    logging.getLogger(AUDIT).addHandler(handler)
 
 
 def note(message: str, *values: object) -> None:

@@ -5,24 +5,31 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from muster.cli import options, progress
 from muster.errors import ExitStatus, UserError, cannot
-from muster.image.audit import audit as find_secrets
-from muster.image.audit import hide
+from muster.image.audit import audit_within as find_secrets
+from muster.image.audit import hide, purpose_of
 from muster.image.checksum import SIGNATURE_SUFFIX, SUFFIX, parse_checksum
+from muster.image.ignition.images import RELEASE_FILE
 from muster.image.ignition.merge import list_entries
 from muster.image.reading import Reading, read_medium, text_of
 from muster.image.verity import hash_leaves
+from muster.model.medium import RELEASE_KEY
+from muster.model.meeting import parse_environment
 from muster.progress import by_total
 from muster.redact import printable
-from muster.signature import is_signed_by, load_public_key
+from muster.signature import fingerprint, is_signed_by, load_public_key, parse_public_key
 from muster.units import render_size
 
+_AUDIT_S: Final = 10.0
+"""For the search; the rest is named as not searched."""
+_SHOWN: Final = 10
 _medium = click.argument("medium", metavar="ISO", type=click.Path(path_type=Path))
 
 
@@ -72,6 +79,7 @@ def _facts(reading: Reading) -> dict[str, Any]:
         "label": reading.label,
         "size": reading.size_bytes,
         "madeFor": dict(reading.made_for),
+        "release": _release_facts(reading),
         "files": [
             {"path": file.path, "mode": f"{file.mode:04o}", "size": len(file.data)} for file in reading.files
         ],
@@ -102,6 +110,37 @@ def _facts(reading: Reading) -> dict[str, Any]:
     return facts
 
 
+def _release_facts(reading: Reading) -> dict[str, Any]:
+    """The release that hosts install, and how they tell that it is the right one."""
+    files = {file.path: file.data.decode("utf-8", "replace") for file in reading.files}
+    image = parse_environment(files.get(RELEASE_FILE, "")).get("RELEASE_IMAGE", "")
+    return {
+        "image": image,
+        "byDigest": "@sha256:" in image,
+        "keyFingerprint": _fingerprint(files[RELEASE_KEY]) if RELEASE_KEY in files else "",
+    }
+
+
+def _fingerprint(pem: str) -> str:
+    try:
+        return fingerprint(parse_public_key(pem.encode(), Path(RELEASE_KEY)))
+    except UserError:
+        return "not a public key"
+
+
+def _release_lines(release: dict[str, Any]) -> list[str]:
+    if not release["image"]:
+        return []
+    by_tag = ""
+    if not release["byDigest"]:
+        by_tag = " (by tag: hosts install what their registry has under it)"
+    key = release["keyFingerprint"]
+    return [
+        f"release  {release['image']}{by_tag}",
+        f"signed   {f'by the key {key}; hosts check it' if key else 'hosts check no signature'}",
+    ]
+
+
 def _count(entries: Any) -> int:
     return len(entries) if isinstance(entries, list) else 0
 
@@ -125,6 +164,7 @@ def _lines(medium: Path, reading: Reading) -> list[str]:
             f"made for {made.get('cluster')}: {_hosts(made)}",
             f"meet at  {made.get('rendezvousIP') or 'not known yet'}",
         ]
+    lines += _release_lines(facts["release"])
     if reading.live is not None:
         lines += [
             f"boots    {facts['kernelArguments']}",
@@ -156,20 +196,39 @@ def _user_line(user: dict[str, Any]) -> str:
 @_medium
 @options.output
 def audit(medium: Path, output_format: str) -> None:
-    """List every secret on a medium by kind and place, without its value."""
+    """List every secret on a medium by kind and place, without its value, and say who needs it."""
     as_json = options.begin_without_site(output_format=output_format)
-    found = find_secrets(read_medium(medium).texts())
+    deadline = time.monotonic() + _AUDIT_S
+    reading = read_medium(medium)
+    found, unread = find_secrets(reading.texts(), lambda: time.monotonic() > deadline)
+    if reading.budget.unread:
+        unread = (reading.budget.unread, *unread)
+    release = _release_facts(reading)
     if as_json:
-        body = [{"place": each.place, "kind": each.kind, "detail": each.detail} for each in found]
-        _echo_json({"secrets": body})
+        body = [
+            {
+                "place": each.place,
+                "kind": each.kind,
+                "detail": each.detail,
+                "purpose": purpose_of(each.place),
+            }
+            for each in found
+        ]
+        _echo_json({"secrets": body, "release": release, "notSearched": list(unread)})
         return
     width = max((len(each.kind) for each in found), default=0)
     for each in found:
-        click.echo(
-            printable(f"{each.kind:<{width}}  {each.place}{f': {each.detail}' if each.detail else ''}")
-        )
+        detail = f": {each.detail}" if each.detail else ""
+        purpose = f" ({purpose})" if (purpose := purpose_of(each.place)) else ""
+        click.echo(printable(f"{each.kind:<{width}}  {each.place}{detail}{purpose}"))
+    for line in _release_lines(release):
+        click.echo(printable(line))
     count = f"{len(found)} secret{'' if len(found) == 1 else 's'}"
     click.echo(f"{count}; whoever has the medium has them" if found else "no secrets found")
+    for why in unread[:_SHOWN]:
+        click.echo(printable(f"not searched: {why}"))
+    if len(unread) > _SHOWN:
+        click.echo(f"not searched: {len(unread) - _SHOWN} more; --output json lists them")
 
 
 @media.command(
@@ -207,6 +266,7 @@ def audit(medium: Path, output_format: str) -> None:
     help="As it was given when the medium was made.",
 )
 @options.base_image
+@options.release_trust
 def verify(
     medium: Path,
     output_format: str,

@@ -16,7 +16,7 @@ from muster.release.kinds.description import Description
 from muster.release.mirror.ends import AtRegistry, End, InStore, Prefix, parse_end
 from muster.release.mirror.needs import Need, load_needs, merge_needs, settle_tags
 from muster.release.mirror.notice import Notice, notice_of
-from muster.release.mirror.opened import Opened, needs_of, open_remote, open_stored
+from muster.release.mirror.opened import Opened, needs_with_signature, open_remote, open_stored
 from muster.release.mirror.run import Order, Outcome, mirror
 from muster.release.mirror.sides import Destination, ToRegistry, ToStore
 from muster.release.oci.client import Client, Settings, open_client
@@ -63,7 +63,7 @@ def carry_out(wish: Wish, settings: Settings) -> Done:
             with open_cache(wish.cache_dir) as cache:
                 release = await opened.describe(memory=release_memory(cache))
             log.note("release %s %s: %s", release.kind, release.version, release.image)
-            needs = gather_needs(release, wish)
+            needs = gather_needs(await needs_with_signature(opened, release), wish)
             destination = _destination(target, client, wish)
             order = Order(needs[0], needs[1:], opened.origin, destination, progress, is_dry=wish.is_dry)
             outcome = await mirror(order)
@@ -73,10 +73,9 @@ def carry_out(wish: Wish, settings: Settings) -> Done:
     return run_async(work)
 
 
-def gather_needs(release: Description, wish: Wish) -> tuple[Need, ...]:
+def gather_needs(release: tuple[Need, ...], wish: Wish) -> tuple[Need, ...]:
     """All images that belong to a copy, the release's own first."""
-    whole, parts = needs_of(release)
-    return settle_tags(merge_needs((whole, *parts, *_extras(wish))))
+    return settle_tags(merge_needs((*release, *_extras(wish))))
 
 
 def _prefix(wish: Wish, target: End) -> Prefix | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -47,6 +48,10 @@ class BaseImageFlags:
     """Whether the source comes from the environment, where it is easily forgotten."""
     release: str = ""
     """The release that the base image is taken from when no source is named; empty for the site's."""
+    release_by_tag: bool = False
+    """Whether the medium may name the release by its tag alone."""
+    release_key: Path | None = None
+    """The public key that hosts check the signature of the release with."""
 
 
 directory = click.option(
@@ -116,6 +121,39 @@ def base_image(command: F) -> F:
         return command(*args, base_image=flags, **kwargs)
 
     for option in reversed(_BASE_IMAGE):
+        gathered = option(gathered)
+    return gathered  # type: ignore[return-value]
+
+
+_RELEASE_TRUST: Final = (
+    click.option(
+        "--release-key", metavar="FILE", type=click.Path(path_type=Path),
+        help="Public key (PEM) that must have signed the release; hosts check that before they write a disk.",
+    ),
+    click.option(
+        "--release-by-tag", is_flag=True,
+        help="Do not look up the digest of the release: hosts install what their registry has under its tag.",
+    ),
+)  # fmt: skip
+
+
+def release_trust(command: F) -> F:
+    """--release-key and --release-by-tag, which become a part of `base_image`; below `options.base_image`."""
+
+    @wraps(command)
+    def gathered(
+        *args: Any,
+        release_key: Path | None,
+        release_by_tag: bool,
+        base_image: BaseImageFlags | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        flags = replace(
+            base_image or BaseImageFlags(), release_key=release_key, release_by_tag=release_by_tag
+        )
+        return command(*args, base_image=flags, **kwargs)
+
+    for option in reversed(_RELEASE_TRUST):
         gathered = option(gathered)
     return gathered  # type: ignore[return-value]
 

@@ -12,7 +12,7 @@ from muster.cli import progress, site
 from muster.cli.config_iso import CONFIG_FILES, CONFIG_HINT
 from muster.cli.medium import read_text
 from muster.cli.options import BaseImageFlags, Run
-from muster.cli.wish import settle_release, wish_of
+from muster.cli.wish import pin_plan, pinned_sources, settle_release, wish_of
 from muster.config.resolve_image_based import resolve_configuration
 from muster.config.state import load_state
 from muster.errors import MediaError, UserError
@@ -59,16 +59,21 @@ def compare_with_site(medium: Path, rebuild: Rebuild) -> tuple[bool, str]:
         if found.label == CLUSTER_CONFIG_LABEL:
             return _compare_data(found, _cluster_config(rebuild.directory), rebuild.directory)
         _refuse_other(found)
-        loaded, plan = site.load_cluster(Run(rebuild.directory, as_json=False))
+        loaded, plan = site.load_cluster(Run(rebuild.directory, as_json=False), rebuild.base_image)
         if found.label == CONFIG_LABEL:
+            plan = pin_plan(rebuild.base_image, loaded, plan)
             return _compare_data(found, config_iso(_order(rebuild, plan)), rebuild.directory)
-        order = _order(rebuild, settle_release(rebuild.base_image, loaded, plan))
-        with base_images.open_cache(rebuild.base_image.cache_dir) as cache:
-            wish = wish_of(loaded, order.plan)
-            base = base_images.obtain(rebuild.base_image, cache, wish)
+        order = _order(
+            rebuild, pin_plan(rebuild.base_image, loaded, settle_release(rebuild.base_image, loaded, plan))
+        )
+        flags, wish = pinned_sources(
+            rebuild.base_image, wish_of(loaded, order.plan), order.plan.release_image
+        )
+        with base_images.open_cache(flags.cache_dir) as cache:
+            base = base_images.obtain(flags, cache, wish)
             with Volume.open(base.path) as volume:
                 is_carried = found.find_folder(RELEASE_FOLDER) and not volume.find_folder(RELEASE_FOLDER)
-                added = _added(volume, rebuild.base_image, wish, order.plan) if is_carried else None
+                added = _added(volume, flags, wish, order.plan) if is_carried else None
                 source = Source(base, volume, cache, added=added)
                 design = design_image(order, source.image)
                 return _compare(found, design.result, source.whole(design.overlay), rebuild.directory)

@@ -15,6 +15,7 @@ _VERBS: Final = {
     "info": ("release_look:info", "Show what a release holds: components, images, add-ons, sizes."),
     "verify": ("release_look:verify", "Check that all of a release is there, and right."),
     "extract": ("release_extract:extract", "Write one file of an image, without storing the image."),
+    "sign": ("release_sign:sign", "Sign a release, so that hosts can check who made it."),
     "diff": ("release_look:diff", "Show what differs between two releases."),
     "mirror": ("release_mirror:mirror", "Copy a whole release, and prove that it is there."),
     "save": ("release_archive:save", "Write a whole release into one file."),

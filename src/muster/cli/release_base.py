@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Final
 
 from muster.cli import log, progress
@@ -13,6 +14,7 @@ from muster.cli.base_image import Wish
 from muster.cli.loop import run_async
 from muster.cli.options import BaseImageFlags
 from muster.config.kinds import ADD_ONS_FILE
+from muster.errors import MusterError
 from muster.image.base_image import BaseImage, obtain_base_image
 from muster.image.cache.memory import release_memory
 from muster.image.cache.records import ImageRecord
@@ -22,7 +24,7 @@ from muster.model.release import RPM_ARCHITECTURES, os_image_streams
 from muster.release.chosen import check_chosen
 from muster.release.kinds.description import Description
 from muster.release.kinds.known import kind_of
-from muster.release.kinds.stored import choose_release
+from muster.release.kinds.stored import choose_release, find_releases
 from muster.release.mirror.ends import AtRegistry, InStore, parse_end
 from muster.release.mirror.opened import Opened, open_remote, open_stored
 from muster.release.oci.client import open_client
@@ -80,7 +82,21 @@ def named_image(flags: BaseImageFlags, architecture: str) -> str:
     end = parse_end(flags.release)
     if isinstance(end, AtRegistry):
         return str(end.image())
-    return str(choose_release(open_store(end.path), end.name, architecture).reference)
+    found = choose_release(open_store(end.path), end.name, architecture)
+    return str(replace(found.reference, digest=found.image.digest))
+
+
+def release_names(flags: BaseImageFlags) -> tuple[str, ...]:
+    """What the releases are called that --release can mean; none when they cannot be looked at yet."""
+    try:
+        end = parse_end(flags.release)
+        if isinstance(end, AtRegistry):
+            return (str(end.image()),)
+        found = find_releases(open_store(end.path))
+    except MusterError:
+        return ()
+    names = (str(each.reference) for each in found)
+    return tuple(name for name in names if not end.name or end.name in name)
 
 
 def default_release(architecture: str) -> str:

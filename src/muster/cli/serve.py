@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -13,7 +14,7 @@ import click
 
 from muster.cli import log, options
 from muster.cli.settings_file import read_settings
-from muster.errors import UserError
+from muster.errors import ExternalError, UserError
 from muster.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -72,8 +73,20 @@ _OPTIONS: Final = (
         help="Its first line (a password, or its scrypt or bcrypt hash) lets people log in, too.",
     ),
     click.option(
+        "--viewer-password-file", metavar="FILE", type=_PATH, envvar="MUSTER_VIEWER_PASSWORD_FILE",
+        help="The same for people who may look at clusters, hosts and events, without secrets.",
+    ),
+    click.option(
+        "--audit-log", metavar="FILE", type=_PATH, envvar="MUSTER_AUDIT_LOG",
+        help="Also write the audit log here: JSON lines, 5 older files of 10 MiB.  [default: stderr alone]",
+    ),
+    click.option(
         "--token-key", "token_keys", metavar="FILE", type=_PATH, multiple=True, envvar="MUSTER_TOKEN_KEYS",
         help="Public key (PEM) whose tokens are accepted, too. May be given several times.",
+    ),
+    click.option(
+        "--admit-keyless-hosts", "admits_keyless", is_flag=True, envvar="MUSTER_ADMIT_KEYLESS_HOSTS",
+        help="Admit agents of the assisted installer: they have no key, so hosts of a medium look alike.",
     ),
     click.option(
         "--disable-validation", "disabled", metavar="ID", multiple=True,
@@ -83,6 +96,10 @@ _OPTIONS: Final = (
     click.option(
         "--release", "releases", metavar="STORE", type=_PATH, multiple=True, envvar="MUSTER_RELEASES",
         help="Content store with releases that can be installed. May be given several times.",
+    ),
+    click.option(
+        "--release-key", metavar="FILE", type=_PATH, envvar="MUSTER_RELEASE_KEY",
+        help="Public key (PEM) that must have signed the releases; the service does not start without that.",
     ),
     click.option(
         "--base-image", "base_images", metavar="ISO", multiple=True, envvar="MUSTER_BASE_IMAGES",
@@ -106,9 +123,13 @@ class _Wish:
     certificate: Path | None
     key: Path | None
     password_file: Path | None
+    viewer_password_file: Path | None
+    audit_log: Path | None
     token_keys: tuple[Path, ...]
+    admits_keyless: bool
     disabled: tuple[str, ...]
     releases: tuple[Path, ...]
+    release_key: Path | None
     base_images: tuple[str, ...]
 
 
@@ -133,9 +154,15 @@ def _serve_options(command: F) -> F:
 )
 @_serve_options
 @click.option("--only-keys", is_flag=True, help="Make the keys and the authority in --data, and end.")
+@click.option(
+    "--discard-secrets", is_flag=True,
+    help="Go on without secrets whose key (keys/secrets.key) is lost: they are removed from the database.",
+)  # fmt: skip
 @options.log_level
 @options.output
-def serve(wish: _Wish, only_keys: bool, log_level: str | None, output_format: str) -> None:
+def serve(
+    wish: _Wish, only_keys: bool, discard_secrets: bool, log_level: str | None, output_format: str
+) -> None:
     """Serve the assisted installer's API until Ctrl-C or SIGTERM.
 
     Clusters are created, hosts register by the discovery ISO that the service makes, and installations are
@@ -144,7 +171,7 @@ def serve(wish: _Wish, only_keys: bool, log_level: str | None, output_format: st
 
     People log in with the code that is printed, or with a password. A code works once and for ten minutes;
     SIGHUP prints another one, and has the certificate looked at again. Every change is an event of one log;
-    `muster events` reads it.
+    `muster events` reads it. Logins, refusals and changes are in the audit log, a line of JSON each.
 
     Every flag can also be given in the environment (MUSTER_LISTEN for --listen; several values with spaces
     between them, several paths with colons) and in the file; flags go before the environment, and that
@@ -154,12 +181,25 @@ def serve(wish: _Wish, only_keys: bool, log_level: str | None, output_format: st
     _check_url("--url", wish.url, "https")
     _check_url("--media-url", wish.media_url, "https", "http")
     if only_keys:
-        _make_keys(wish)
+        with _naming_own_flag():
+            _make_keys(wish)
         return
     _warn_of_password(wish.database)
-    with ExitStack() as stack:
-        _serve(wish, stack, as_json=as_json)
+    if wish.audit_log is not None:
+        log.open_audit_log(wish.audit_log)
+    with ExitStack() as stack, _naming_own_flag():
+        _serve(wish, stack, discard_secrets=discard_secrets, as_json=as_json)
     log.say("the service ended")
+
+
+@contextmanager
+def _naming_own_flag() -> Iterator[None]:
+    """Errors about files name the flag of the commands that work on a site; here it is another one."""
+    try:
+        yield
+    except ExternalError as error:
+        error.hint = error.hint.replace("--dir", "--data")
+        raise
 
 
 def _check_url(flag: str, url: str, *schemes: str) -> None:
@@ -195,7 +235,7 @@ def _make_keys(wish: _Wish) -> None:
     log.say("%s has the keys: whoever has them can do everything, keep them safe", folder)
 
 
-def _serve(wish: _Wish, stack: ExitStack, *, as_json: bool) -> None:
+def _serve(wish: _Wish, stack: ExitStack, *, discard_secrets: bool, as_json: bool) -> None:
     import asyncio
 
     from muster.cli.serve_stock import Releases
@@ -211,8 +251,8 @@ def _serve(wish: _Wish, stack: ExitStack, *, as_json: bool) -> None:
         listen(wish.media_listen, "--media-listen"),
         listen(wish.redirect_listen, "--redirect-listen"),
     )
-    releases = Releases(wish.releases)
-    settings = _settings(wish, releases, stack)
+    releases = Releases(wish.releases, wish.release_key)
+    settings = replace(_settings(wish, releases, stack), discard_secrets=discard_secrets)
     _collect_seldom()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_run(settings, sockets, releases, as_json=as_json))
@@ -221,6 +261,7 @@ def _serve(wish: _Wish, stack: ExitStack, *, as_json: bool) -> None:
 def _settings(wish: _Wish, releases: Releases, stack: ExitStack) -> Settings:
     from muster.cli.serve_stock import find_certificate, find_images, load_password, read_text
     from muster.service.hosting import Settings
+    from muster.service.house import House
     from muster.service.validations.disabled import check_disabled
 
     return Settings(
@@ -231,7 +272,9 @@ def _settings(wish: _Wish, releases: Releases, stack: ExitStack) -> Settings:
         names=wish.names,
         certificate=find_certificate(wish.certificate, wish.key),
         password_hash=load_password(wish.password_file),
+        viewer_hash=load_password(wish.viewer_password_file),
         token_keys=tuple(read_text(path) for path in wish.token_keys),
+        house=House(admits_keyless=wish.admits_keyless),
         disabled=check_disabled(wish.disabled),
         offers=releases.offers,
         images=find_images(wish.base_images, stack),

@@ -14,7 +14,9 @@ from muster.errors import UserError, cannot
 
 if TYPE_CHECKING:
     from muster.image.base_image import BaseImage
+    from muster.release.look import Found
     from muster.release.model import Release
+    from muster.release.store.store import Store
     from muster.service.edge.given import Given
     from muster.service.offers import Offer, Offers
 
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 class Releases:
     """The releases of some content stores, found by version and architecture."""
 
-    def __init__(self, stores: tuple[Path, ...]) -> None:
-        self._found = _find_releases(stores)
+    def __init__(self, stores: tuple[Path, ...], key: Path | None = None) -> None:
+        self._found = _find_releases(stores, key)
 
     @property
     def offers(self) -> Offers:
@@ -45,7 +47,7 @@ class Releases:
         )
 
 
-def _find_releases(stores: tuple[Path, ...]) -> list[tuple[Offer, Release]]:
+def _find_releases(stores: tuple[Path, ...], key: Path | None) -> list[tuple[Offer, Release]]:
     from muster.release.look import find_releases, load_release
     from muster.release.store.store import open_store
     from muster.service.offers import Offer
@@ -56,6 +58,8 @@ def _find_releases(stores: tuple[Path, ...]) -> list[tuple[Offer, Release]]:
         store = open_store(place)
         before = len(found)
         for each in find_releases(store):
+            if key is not None:
+                _check_signature(store, each, key)
             release = load_release(store, each)
             offer = Offer(
                 version=release.version,
@@ -71,6 +75,18 @@ def _find_releases(stores: tuple[Path, ...]) -> list[tuple[Offer, Release]]:
                 hint="`muster release build` or `muster release mirror` puts one there",
             )
     return found
+
+
+def _check_signature(store: Store, found: Found, key: Path) -> None:
+    from muster.cli.loop import run_async
+    from muster.release.image_signature import require_signature
+    from muster.release.in_store import StoreSource
+    from muster.release.oci.reference import parse_reference
+    from muster.signature import load_public_key
+
+    source, reference = StoreSource(store, found.image, found.name), parse_reference(found.name)
+    public = load_public_key(key)
+    run_async(lambda: require_signature(source, reference, found.image.digest, public))
 
 
 def find_images(sources: tuple[str, ...], stack: ExitStack) -> dict[tuple[str, str], Callable[[], BaseImage]]:
@@ -109,7 +125,7 @@ def load_password(path: Path | None) -> str:
     """The hash of the password in a file, which may hold that itself; empty when there is to be none."""
     if path is None:
         return ""
-    from muster.service.auth.passwords import hash_password, is_hash
+    from muster.service.auth.passwords import check_password, hash_password, is_hash
 
     password = read_text(path).split("\n", 1)[0].strip("\r")
     if not password:
@@ -119,7 +135,10 @@ def load_password(path: Path | None) -> str:
         )
     if path.stat().st_mode & 0o004:
         log.warn("%s can be read by everybody; chmod 600 %s", path, path)
-    return password if is_hash(password) else hash_password(password, os.urandom)
+    if is_hash(password):
+        return password
+    check_password(password, str(path))
+    return hash_password(password, os.urandom)
 
 
 def read_text(path: Path) -> str:

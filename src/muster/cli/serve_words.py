@@ -39,7 +39,7 @@ class Words:
         label = "authority" if running.settings.certificate is None else "certificate"
         lines += [f"{label:<12} {body['certificate']}", f"fingerprint  {identity.fingerprint}"]
         self._say(body, [*lines, *self._lines()])
-        for doubt in running.doubts():
+        for doubt in running.certificate.doubts():
             log.warn("%s", doubt)
         if self._code is not None:
             self._code.on_new = self.tell_code
@@ -51,9 +51,9 @@ class Words:
     def tell_again(self) -> None:
         """The code of this moment; a certificate that was renewed is shown to callers from now on."""
         try:
-            if self._running.renew():
+            if self._running.certificate.renew():
                 log.say("callers see the certificate %s now", self._running.identity.fingerprint)
-                for doubt in self._running.doubts():
+                for doubt in self._running.certificate.doubts():
                     log.warn("%s", doubt)
         except MusterError as error:
             log.warn("the certificate stays as it was: %s", error)

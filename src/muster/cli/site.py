@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import click
 
 from muster.cli import log
-from muster.cli.options import Run
+from muster.cli.options import BaseImageFlags, Run
 from muster.config.check import check_folder, is_valid
 from muster.config.report import problems_json, render_count, render_problems
 from muster.config.resolve import resolve_site
@@ -20,17 +20,33 @@ from muster.config.state import inputs_of
 from muster.errors import ConfigError, UserError
 from muster.model.plan import Plan
 from muster.model.problem import Problem
+from muster.model.release import kind_of_image
 from muster.model.site import Environment, Site
 
 
-def environment() -> Environment:
-    """The environment variables and the date of this run."""
-    return replace(Environment.of(os.environ), today=datetime.now(UTC).date())
+def environment(base_image: BaseImageFlags | None = None) -> Environment:
+    """The environment variables, the date, and what the flags of this run say about the release."""
+    found = replace(Environment.of(os.environ), today=datetime.now(UTC).date())
+    if base_image is None:
+        return found
+    return replace(found, release_kind=_kind_of(base_image), has_base_image=bool(base_image.source))
 
 
-def load_valid_site(run: Run, *, may_be_empty: bool = False) -> Site:
+def _kind_of(flags: BaseImageFlags) -> str:
+    """The kind of the release that --release names; empty when there is none, or its name does not tell."""
+    if not flags.release:
+        return ""
+    from muster.cli.release_base import release_names
+
+    kinds = {kind_of_image(name) for name in release_names(flags)}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def load_valid_site(
+    run: Run, base_image: BaseImageFlags | None = None, *, may_be_empty: bool = False
+) -> Site:
     """The site, if nothing but warnings was found; these go to standard error."""
-    found, problems = check_folder(inputs_of(run.directory), environment())
+    found, problems = check_folder(inputs_of(run.directory), environment(base_image))
     if may_be_empty:
         problems = [each for each in problems if each.rule.slug != "no-site-files"]
     log.note_problems(problems)
@@ -62,9 +78,9 @@ def _way_out(run: Run, problems: list[Problem]) -> str:
     return "mend what is listed above, then run the command again"
 
 
-def load_cluster(run: Run) -> tuple[Site, Plan]:
+def load_cluster(run: Run, base_image: BaseImageFlags | None = None) -> tuple[Site, Plan]:
     """A valid site that describes a cluster, and its plan."""
-    found = load_valid_site(run)
+    found = load_valid_site(run, base_image)
     if found.image_based is not None:
         raise UserError(
             f"{run.directory} describes an image-based installation, which has no plan of hosts",

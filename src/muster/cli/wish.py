@@ -11,10 +11,11 @@ from muster.cli.access import SiteAccess
 from muster.cli.base_image import Wish
 from muster.cli.options import BaseImageFlags
 from muster.config.derive import named_release
-from muster.image.generic import generic_of
+from muster.image.generic import GenericRelease, generic_of
 from muster.model.plan import Plan
 from muster.model.release import RPM_ARCHITECTURES
 from muster.model.site import Site
+from muster.release.mirror.ends import AtRegistry, parse_end
 
 if TYPE_CHECKING:
     from muster.model.image_based_plan import InstallationPlan
@@ -31,6 +32,30 @@ def settle_release(flags: BaseImageFlags, found: Site, plan: Plan) -> Plan:
     return replace(plan, release_image=image) if image else plan
 
 
+def pin_plan(flags: BaseImageFlags, found: Site, plan: Plan) -> Plan:
+    """The plan with its release by digest, and the key that hosts check its signature with."""
+    from muster.cli.release_pin import load_release_key, pin_release
+
+    key = load_release_key(flags.release_key)
+    pinned = pin_release(plan.release_image, flags, wish_of(found, plan), key)
+    return replace(plan, release_image=pinned.image, release_key=key, release_kind=pinned.kind)
+
+
+def pin_generic(flags: BaseImageFlags, wish: Wish, image: str) -> GenericRelease:
+    """The same for a medium for hosts of any site; it may know no release."""
+    from muster.cli.release_pin import load_release_key, pin_release
+
+    key = load_release_key(flags.release_key)
+    return GenericRelease(pin_release(image, flags, wish, key).image if image else "", key)
+
+
+def pinned_sources(flags: BaseImageFlags, wish: Wish, image: str) -> tuple[BaseImageFlags, Wish]:
+    """Where the base image comes from, with the digest that a tag had a moment ago."""
+    if flags.release and isinstance(parse_end(flags.release), AtRegistry):
+        flags = replace(flags, release=f"docker://{image}")
+    return flags, replace(wish, release=image) if wish.release else wish
+
+
 def release_of_generic(flags: BaseImageFlags, wish: Wish) -> str:
     """The release that hosts of any site are to get, by the same rules; empty when nobody says it yet."""
     return _settle(flags, wish.release, wish.architecture) or wish.release
@@ -42,7 +67,7 @@ def _settle(flags: BaseImageFlags, named: str, architecture: str) -> str:
         from muster.cli.release_base import named_image
 
         image = named_image(flags, architecture)
-        if named and named != image:
+        if named and named not in (image, image.partition("@")[0]):
             log.warn("--release names %s, which is installed instead of the site's %s", image, named)
         return image
     if named or flags.source:

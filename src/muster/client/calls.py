@@ -19,6 +19,7 @@ from muster.client.timekeeping import Timekeeper
 from muster.client.words import words_of
 from muster.errors import ExternalError
 from muster.frozen import dataclass
+from muster.model.host_key import CHALLENGE_HEADER
 
 T = TypeVar("T")
 PATIENCE_S: Final = 60.0
@@ -31,9 +32,11 @@ _DATES: Final = {9: "not valid yet", 10: "not valid any more"}
 class Refused(ExternalError):
     """The service answered, but not as was hoped."""
 
-    def __init__(self, code: int, reason: str, retry_s: float = 0.0) -> None:
+    def __init__(self, code: int, reason: str, retry_s: float = 0.0, challenge: str = "") -> None:
         super().__init__(f"the service refuses: {reason}", hint="see what it says")
         self.code, self.reason, self.retry_s = code, reason, retry_s
+        self.challenge = challenge
+        """What a host has to sign with its key before it is believed."""
 
 
 class Unreachable(ExternalError):
@@ -100,7 +103,9 @@ class Calls:
                     await self._timekeeper.hear(self.target, response.headers.get("Date", ""))
                 found = await response.read()
                 if response.status >= 400:
-                    raise Refused(response.status, _reason(found, response.status), _retry_after(response))
+                    challenge = response.headers.get(CHALLENGE_HEADER, "")
+                    reason = _reason(found, response.status)
+                    raise Refused(response.status, reason, _retry_after(response), challenge)
                 return Answer(found, response.headers)
         except TimeoutError as error:
             raise Unreachable(self.target.url, f"no answer within {patience_s:g} s") from error

@@ -10,9 +10,11 @@ from typing import Final
 import aiohttp
 import msgspec
 
-from muster.client.calls import PATIENCE_S, Calls, Refused
+from muster.client.calls import PATIENCE_S, Answer, Calls, Refused
+from muster.client.host_key import HostKey
 from muster.client.target import HOST_TOKEN
 from muster.clock import Change
+from muster.model.host_key import CHALLENGE_HEADER, KEY_HEADER, PROOF_HEADER
 from muster.model.wire.enums import HostStage, LogsState
 from muster.model.wire.files import Event
 from muster.model.wire.host import HostCreateParams, HostLogLines, HostProgress, LogsProgressParams
@@ -30,14 +32,24 @@ class Registered(msgspec.Struct, frozen=True):
     status_info: str = ""
     token: str = ""
     """Good for that host alone."""
+    is_enrolled: bool = False
+    """Whether the service gave it that token with this registration."""
+
+
+class Medium(msgspec.Struct, frozen=True):
+    """What a host registers with: the token that all hosts of its medium share, and its own key."""
+
+    token: str
+    key: HostKey
 
 
 class HostCalls:
     """One host's conversation with the service."""
 
-    def __init__(self, calls: Calls, infra_env_id: str, host_id: str, medium_token: str = "") -> None:
+    def __init__(self, calls: Calls, infra_env_id: str, host_id: str, medium: Medium | None = None) -> None:
+        """`medium`: what a host registers with; only the agent does."""
         self._calls, self.infra_env_id, self.host_id = calls, infra_env_id, host_id
-        self._medium_token = medium_token
+        self._medium = medium
         self._hosts = f"/infra-envs/{infra_env_id}/hosts"
         self._own = f"{self._hosts}/{host_id}"
 
@@ -48,18 +60,35 @@ class HostCalls:
         """
         params = HostCreateParams(host_id=self.host_id, discovery_agent_version=version)
         try:
-            answer = await self._calls.call("POST", self._hosts, params)
+            answer = await self._register(params)
         except Refused as error:
-            if error.code not in _UNBELIEVED or self._medium_token in ("", self._calls.token):
+            token = self._medium.token if self._medium is not None else ""
+            if error.code not in _UNBELIEVED or token in ("", self._calls.token):
                 raise
-            self._calls.token = self._medium_token
-            answer = await self._calls.call("POST", self._hosts, params)
-        self._calls.token = answer.headers.get(HOST_TOKEN) or self._calls.token
+            self._calls.token = token
+            answer = await self._register(params)
+        own = answer.headers.get(HOST_TOKEN, "")
+        self._calls.token = own or self._calls.token
         try:
             said = msgspec.json.decode(answer.body, type=Registered)
         except msgspec.DecodeError:
             said = Registered()
-        return msgspec.structs.replace(said, token=self._calls.token)
+        return msgspec.structs.replace(said, token=self._calls.token, is_enrolled=bool(own))
+
+    async def _register(self, params: HostCreateParams) -> Answer:
+        """Register with the key of this host, and prove that it has it where the service asks for that."""
+        if self._medium is None:
+            return await self._calls.call("POST", self._hosts, params)
+        key = self._medium.key
+        headers = {KEY_HEADER: key.public}
+        try:
+            return await self._calls.call("POST", self._hosts, params, headers=headers)
+        except Refused as error:
+            if not error.challenge:
+                raise
+            headers[CHALLENGE_HEADER] = error.challenge
+        headers[PROOF_HEADER] = key.prove(self.infra_env_id, self.host_id, headers[CHALLENGE_HEADER])
+        return await self._calls.call("POST", self._hosts, params, headers=headers)
 
     async def instructions(self, now: datetime, wait_s: int) -> Steps:
         """What to do next; the service may hold the answer for a while."""

@@ -17,7 +17,7 @@ from muster.model.machine_pool import MachinePool
 from muster.model.networking import ClusterNetwork, MachineNetwork, Networking
 from muster.model.pki import Curve, KeyAlgorithm, KeySpec
 from muster.model.platform.on_premises import LoadBalancerType
-from muster.model.release import default_release_image
+from muster.model.release import KUBERNETES, default_release_image, kind_of_image
 from muster.model.schema import Items, Model
 from muster.model.site import Site, SiteHost
 from muster.model.tree import NOWHERE, Node
@@ -102,6 +102,18 @@ def named_release(site: Site) -> str:
 def release_image(site: Site) -> str:
     """The release that is installed."""
     return named_release(site) or default_release_image(architecture(site.install))
+
+
+def release_kind(site: Site) -> str:
+    """The kind of release that hosts get; empty when its name does not tell.
+
+    Hosts get the Kubernetes release of this Muster where neither a release nor a base image is named.
+    """
+    environment = site.environment
+    if environment.release_kind:
+        return environment.release_kind
+    is_settled = environment.has_base_image or named_release(site)
+    return kind_of_image(release_image(site)) if is_settled else KUBERNETES
 
 
 def machine_networks(networking: Networking | None) -> Items[Network]:

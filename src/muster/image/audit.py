@@ -7,16 +7,16 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import yaml
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from muster.model.bounded_yaml import UNREADABLE, load_documents
 from muster.redact import MASK, is_secret_key, masked_lines
 
 _PRIVATE_KEY: Final = re.compile(
@@ -25,25 +25,19 @@ _PRIVATE_KEY: Final = re.compile(
 _TOKEN: Final = re.compile(r"\beyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]+")
 _HASH: Final = re.compile(r"\$(2[abxy]|5|6|7|y|gy|argon2id)\$[\w./$=,+-]{20,}")
 _LOGIN: Final = re.compile(r"\b\w+://[^/@\s:'\"]+:[^/@\s'\"]+@([\w.\[\]:-]+)")
+_ENCRYPTION_KEY: Final = re.compile(r"\.(?:secretbox|aescbc|aesgcm)\.keys\[\d+\]\.secret\Z")
+"""A key of an EncryptionConfiguration of Kubernetes."""
 _CARRIED: Final = re.compile(r"(data:[^,\"'\s]*;base64,)[A-Za-z0-9+/=_-]{16,}")
 """A file in a URL: what it holds cannot be seen, and so it is not shown."""
-_DEEPEST: Final = 200
-"""No document of a medium is nested deeper; libyaml would run out of stack long before it said so."""
 _SETTING: Final = re.compile(
     r"^((?:Environment=[\"']?)?[\w.-]*(?:psk|password|passwd|passphrase|cak|token|secret)[\w.-]*)=(?=\S).*",
     re.M | re.I,
 )
 """A line of a keyfile, of a file with an environment, or of a unit that sets one."""
-_UNREADABLE: Final = (
-    yaml.YAMLError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
-"""What PyYAML raises for a value that is not what its tag says: `!!bool maybe` is a KeyError."""
+
+
+_MOST_TEXT: Final = 4 << 20
+"""Characters of one text that are searched."""
 
 
 @dataclass(frozen=True, order=True)
@@ -55,9 +49,53 @@ class Secret:
     detail: str = ""
 
 
+_TLS: Final = "/opt/agent/tls/"
+_OPENSHIFT_ONLY: Final = "only OpenShift's installer signs with it; media for Kubernetes do not have it"
+_PURPOSES: Final[Mapping[str, str]] = {
+    f"{_TLS}kube-apiserver-lb-signer.key": "the rendezvous host signs the API's certificates with it, once it"
+    " knows the names and addresses of the hosts",
+    f"{_TLS}kube-apiserver-localhost-signer.key": _OPENSHIFT_ONLY,
+    f"{_TLS}kube-apiserver-service-network-signer.key": _OPENSHIFT_ONLY,
+    f"{_TLS}kubeadmin-password.hash": "the service checks the password of kubeadmin with it",
+    "/etc/assisted/tls/service.key": "the service proves itself to hosts and people with it",
+    "/etc/assisted/tokens/agent": "hosts register with it",
+    "/etc/assisted/manifests/pull-secret.yaml": "the service reads the release with it",
+    "/root/.docker/config.json": "hosts pull images with it",
+    "passwd.users[core]": "lets core log in at the console of a live host",
+}
+"""Who needs a secret of our own media."""
+
+
+def purpose_of(place: str) -> str:
+    """Who needs the secret at a place, and for what; empty where that is not known."""
+    return _PURPOSES.get(place, "")
+
+
 def audit(texts: Mapping[str, str]) -> tuple[Secret, ...]:
     """The secrets in texts, by the place where each text stands."""
-    return tuple(sorted({found for place, text in texts.items() for found in _find(place, text)}))
+    return audit_within(texts, lambda: False)[0]
+
+
+def audit_within(
+    texts: Mapping[str, str], is_late: Callable[[], bool]
+) -> tuple[tuple[Secret, ...], tuple[str, ...]]:
+    """The secrets in texts, and what was not searched to its end: because it is long, or it is late."""
+    found: set[Secret] = set()
+    known: dict[str, tuple[Secret, ...]] = {}
+    """Media have the same texts in many places."""
+    unread: list[str] = []
+    for place, text in texts.items():
+        if is_late():
+            unread.append(f"{place}: there was no time left")
+            continue
+        if len(text) > _MOST_TEXT:
+            unread.append(f"{place}: only its first {_MOST_TEXT >> 20} Mi characters were searched")
+        if text not in known:
+            known[text] = tuple(_find(place, text[:_MOST_TEXT], is_late))
+        found.update(replace(secret, place=place) for secret in known[text])
+        if is_late():
+            unread.append(f"{place}: there was no time left for its rest")
+    return tuple(sorted(found)), tuple(unread)
 
 
 def hide(text: str) -> str:
@@ -69,10 +107,10 @@ def hide(text: str) -> str:
     return "\n".join(masked.get(number, line) for number, line in enumerate(text.split("\n"), start=1))
 
 
-def _find(place: str, text: str) -> Iterator[Secret]:
+def _find(place: str, text: str, is_late: Callable[[], bool]) -> Iterator[Secret]:
     documents = list(_documents(text))
     for document in documents:
-        yield from _walk(place, document)
+        yield from _walk(place, document, is_late)
     if not documents:
         yield from _look(place, text, "")
 
@@ -94,31 +132,18 @@ def _look(place: str, text: str, path: str) -> Iterator[Secret]:
 
 def _documents(text: str) -> Iterator[Any]:
     """The text as YAML, of which JSON is a part, if it is a mapping in one of them."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        found = [] if _is_deep(yaml.parse(text, Loader=loader)) else list(yaml.load_all(text, Loader=loader))
-    except _UNREADABLE:
+        found = load_documents(text)
+    except UNREADABLE:
         return
     yield from (document for document in found if isinstance(document, dict))
 
 
-def _is_deep(events: Iterator[yaml.Event]) -> bool:
-    depth = 0
-    for event in events:
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > _DEEPEST:
-            return True
-    return False
-
-
-def _walk(place: str, document: Any) -> Iterator[Secret]:
+def _walk(place: str, document: Any, is_late: Callable[[], bool]) -> Iterator[Secret]:
     """The secrets in a document. Aliases may repeat a value any number of times; it is looked at once."""
     seen: dict[int, Any] = {}  # With the values, so that none of these numbers is given away again.
     waiting: list[tuple[str, Any]] = [("", document)]
-    while waiting:
+    while waiting and not is_late():
         path, value = waiting.pop()
         inner = _json_in(value)
         value = value if inner is None else inner
@@ -130,7 +155,8 @@ def _walk(place: str, document: Any) -> Iterator[Secret]:
         elif isinstance(value, str) and value:
             yield from _look(place, value, path)
             if _is_password(path.rpartition(".")[2], value):
-                yield Secret(place, "password", path)
+                kind = "encryption key" if _ENCRYPTION_KEY.search(path) else "password"
+                yield Secret(place, kind, path)
 
 
 def _logins(place: str, value: dict[Any, Any] | list[Any]) -> Iterator[Secret]:

@@ -14,9 +14,12 @@ from muster.image.pki import build_pki, build_service_authority, build_service_c
 from muster.image.secrets import KeyName, SiteSecrets
 from muster.image.tokens import build_tokens
 from muster.model.plan import Plan
+from muster.model.release import KUBERNETES
 
-_SERVING: Final = (KeyName.LB_SIGNER, KeyName.LOCALHOST_SIGNER, KeyName.SERVICE_NETWORK_SIGNER)
-"""The rendezvous host signs the certificates of the API with them, so their keys have to be there."""
+_SERVING: Final = (KeyName.LB_SIGNER,)
+"""The rendezvous host signs the certificates of the API with it: names and addresses are known only there."""
+_SERVING_OPENSHIFT: Final = (KeyName.LB_SIGNER, KeyName.LOCALHOST_SIGNER, KeyName.SERVICE_NETWORK_SIGNER)
+"""The installer of OpenShift wants all three."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +51,19 @@ def credentials_of(plan: Plan, secrets: SiteSecrets, valid_for: timedelta) -> Cr
         cluster_id=secrets.cluster_id,
         infra_env_id=secrets.infra_env_id,
         password_hash=secrets.kubeadmin_password_hash,
-        cluster_tls=tuple(_cluster_tls(secrets)),
+        cluster_tls=tuple(_cluster_tls(secrets, serving_keys(plan))),
         service_tls=tuple(_service_tls(plan, secrets)),
         agent_token=tokens.agent,
         token_key=tokens.public_key.encode(),
     )
 
 
-def _cluster_tls(secrets: SiteSecrets) -> Iterator[tuple[str, bytes]]:
+def serving_keys(plan: Plan) -> tuple[KeyName, ...]:
+    """The authorities of the API whose keys the medium has: all, if the kind of the release is not known."""
+    return _SERVING if plan.release_kind == KUBERNETES else _SERVING_OPENSHIFT
+
+
+def _cluster_tls(secrets: SiteSecrets, with_key: tuple[KeyName, ...]) -> Iterator[tuple[str, bytes]]:
     pki = build_pki(secrets)
     signers: dict[KeyName, Authority] = {
         KeyName.LB_SIGNER: pki.load_balancer,
@@ -65,7 +73,7 @@ def _cluster_tls(secrets: SiteSecrets) -> Iterator[tuple[str, bytes]]:
     }
     for name, authority in signers.items():
         yield f"{name}.crt", authority.pem.encode()
-        if name in _SERVING:
+        if name in with_key:
             yield f"{name}.key", secrets.keys[name].encode()
     yield "kubeadmin-password.hash", secrets.kubeadmin_password_hash.encode()
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from muster.config.derive import Counts
 from muster.config.resolve import registries_of, resolve_hosts, trust_bundle_of
+from muster.frozen import dataclass
 from muster.image.coreos.architecture import find_architecture
 from muster.image.coreos.customize import Customization
 from muster.image.ignition.merge import merge_given
@@ -20,7 +21,20 @@ from muster.model.site import Site
 IGNITION_FILE: Final = "unconfigured-agent.ign"
 
 
-def generic_of(site: Site, release_image: str = "") -> Generic:
+@dataclass(frozen=True)
+class GenericRelease:
+    """The release that hosts of any site install."""
+
+    image: str = ""
+    """Empty when it is not known yet."""
+    key: str = ""
+    """The public key (PEM) that its signature is checked with; empty when no signature is required."""
+
+
+NO_RELEASE: Final = GenericRelease()
+
+
+def generic_of(site: Site, release: GenericRelease = NO_RELEASE) -> Generic:
     """What a directory says that holds for hosts of any site: credentials, mirrors, release, networks."""
     manifests, infra = site.manifests, site.infra_env_spec
     found = manifests.pull_secret.find_logins() if manifests and manifests.pull_secret else None
@@ -37,25 +51,26 @@ def generic_of(site: Site, release_image: str = "") -> Generic:
         registries=registries_of(site),
         trust_bundle=trust_bundle_of(site),
         ntp_sources=tuple(infra.additional_ntp_sources) if infra else (),
-        release_image=release_image,
+        release_image=release.image,
+        release_key=release.key,
     )
 
 
-def generic_ignition(site: Site, override: str, release_image: str = "") -> bytes:
+def generic_ignition(site: Site, override: str, release: GenericRelease = NO_RELEASE) -> bytes:
     """The Ignition config of a generic medium."""
     infra = site.infra_env_spec
     written = infra.ignition_config_override if infra else None
-    tree, _ = merge_given(tree_of(unconfigured_config(generic_of(site, release_image))), written, override)
+    tree, _ = merge_given(tree_of(unconfigured_config(generic_of(site, release))), written, override)
     return render_tree(tree)
 
 
-def generic_customization(site: Site, override: str, release_image: str = "") -> Customization:
+def generic_customization(site: Site, override: str, release: GenericRelease = NO_RELEASE) -> Customization:
     """What a live image is given to become a generic medium."""
     infra = site.infra_env_spec
     given = infra.kernel_arguments if infra else ()
     kernel = edit_arguments((str(each.operation or ""), each.argument or "") for each in given)
     return Customization(
-        ignition=generic_ignition(site, override, release_image),
+        ignition=generic_ignition(site, override, release),
         kargs_append=kernel.append,
         kargs_delete=kernel.delete,
         kargs_replace=kernel.replace,

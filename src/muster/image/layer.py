@@ -48,6 +48,9 @@ class KeptLayers:
     def repository_at(self, registry: str) -> str:
         return self._source.repository_at(registry)
 
+    async def beside(self, tag: str) -> Source:
+        return await self._source.beside(tag)
+
     def blob(self, blob: Descriptor, offset: int = 0) -> AsyncGenerator[bytes, None]:
         is_here = isinstance(self._source, StoreSource)
         if is_here or offset or blob.size_bytes < _WORTH_KEEPING:

@@ -33,6 +33,9 @@ _MOST_OF_ALL: Final = 256 << 20
 
 _DEEPEST: Final = 8
 """How many configs may be carried one inside the other."""
+_MOST_CARRIED: Final = 64 << 20
+"""Bytes of configs that other configs carry, and of the files in them, unpacked and in all."""
+_MOST_CONFIGS: Final = 100
 _CONFIG: Final = ".ign"
 
 
@@ -53,6 +56,32 @@ class Embedded:
     data: bytes = field(repr=False)
 
 
+class Budget:
+    """How much of configs inside of configs is still read; the rest is not, and that is said."""
+
+    def __init__(self) -> None:
+        self._bytes, self._configs = _MOST_CARRIED, _MOST_CONFIGS
+        self.unread = ""
+        """Why something was not read."""
+
+    def take(self, size: int) -> bool:
+        """Whether so many more bytes may be read."""
+        self._bytes -= size
+        if self._bytes < 0:
+            self.unread = f"the configs in it unpack to more than {_MOST_CARRIED >> 20} MiB"
+        return self._bytes >= 0
+
+    def take_config(self, depth: int) -> bool:
+        """Whether one more config may be read at a depth."""
+        if depth > _DEEPEST:
+            self.unread = self.unread or f"configs are carried more than {_DEEPEST} levels deep"
+            return False
+        self._configs -= 1
+        if self._configs < 0:
+            self.unread = f"it has more than {_MOST_CONFIGS} configs inside of configs"
+        return self._configs >= 0
+
+
 @dataclass(frozen=True)
 class Reading:
     """A medium that was read."""
@@ -67,11 +96,12 @@ class Reading:
     """The Ignition config of a live system, if it has one."""
     made_for: Mapping[str, Any] = field(default_factory=dict)
     """What the medium says about itself, if Muster made it."""
+    budget: Budget = field(default_factory=Budget, compare=False, repr=False)
 
     def texts(self) -> dict[str, str]:
         """Everything that can be read, by its place on the medium."""
         found = {file.path: file.data.decode("utf-8", "replace") for file in self.files}
-        found |= _limited(_inner_texts(self.files))
+        found |= _inner_texts(self.files, self.budget)
         tree = self.tree or {}
         for user in list_entries(tree, "passwd", "users"):
             found[f"passwd.users[{text_of(user, 'name')}]"] = text_of(user, "passwordHash")
@@ -98,11 +128,11 @@ def read_medium(path: Path) -> Reading:
             )
             return Reading(Kind.CLUSTER_CONFIG, volume.label, volume.file_size, files)
         contents = read_contents(volume)
-        tree = load_ignition(contents.ignition, str(path)) if contents.ignition is not None else None
+        budget = Budget()
+        tree = load_ignition(contents.ignition, str(path), budget) if contents.ignition is not None else None
         files = tuple(_embedded(tree)) if tree else ()
-        return Reading(
-            Kind.LIVE, volume.label, volume.file_size, files, contents, tree, made_for=_made_for(files)
-        )
+        about = (volume.label, volume.file_size, files, contents, tree)
+        return Reading(Kind.LIVE, *about, made_for=_made_for(files), budget=budget)
 
 
 def _read_config(volume: Volume) -> Reading:
@@ -136,18 +166,19 @@ def parse_ignition(data: bytes, name: str) -> dict[str, Any]:
     return tree
 
 
-def load_ignition(data: bytes, name: str, depth: int = 0) -> dict[str, Any]:
+def load_ignition(data: bytes, name: str, budget: Budget, depth: int = 0) -> dict[str, Any]:
     """The config with those that it carries to be merged into it, as coreos-installer makes them."""
     tree = parse_ignition(data, name)
     config = tree["ignition"].get("config") if isinstance(tree.get("ignition"), dict) else None
     inner = config.get("merge") if isinstance(config, dict) else None
     replaced = config.get("replace") if isinstance(config, dict) else None
     carried = [*(inner if isinstance(inner, list) else ()), replaced]
-    for entry in carried if depth < _DEEPEST else ():
+    for entry in carried:
         source = entry.get("source") if isinstance(entry, dict) else None
-        if isinstance(source, str) and source.startswith("data:"):
-            packed = entry.get("compression") == "gzip"
-            _join(tree, load_ignition(decode_data_url(source, packed=packed), name, depth + 1))
+        if isinstance(source, str) and source.startswith("data:") and budget.take_config(depth + 1):
+            inner = decode_data_url(source, packed=entry.get("compression") == "gzip")
+            if budget.take(len(inner)):
+                _join(tree, load_ignition(inner, name, budget, depth + 1))
     return tree
 
 
@@ -188,35 +219,29 @@ def _too_large() -> MediaError:
     )
 
 
-def _limited(texts: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """All of them, unless they are too much: configs may be packed into each other."""
-    found: dict[str, str] = {}
-    total = 0
-    for place, text in texts:
-        total += len(text)
-        if total > _MOST_OF_ALL:
-            raise _too_large()
-        found[place] = text
-    return found
-
-
-def _inner_texts(files: Iterable[Embedded], depth: int = 0) -> Iterator[tuple[str, str]]:
+def _inner_texts(files: Iterable[Embedded], budget: Budget) -> dict[str, str]:
     """What is in Ignition configs that are files themselves, for systems that are written from the medium."""
-    for file in files:
-        if not file.path.endswith(_CONFIG) or depth >= _DEEPEST:
+    found: dict[str, str] = {}
+    waiting = [("", file, 1) for file in files]
+    while waiting:
+        before, file, depth = waiting.pop()
+        if not file.path.endswith(_CONFIG) or not budget.take_config(depth):
             continue
+        if depth == 1 and not budget.take(len(file.data)):
+            break
+        place = f"{before}{file.path}: "
         try:
-            tree = load_ignition(file.data, file.path)
-            inner = tuple(_embedded(tree))
+            tree = load_ignition(file.data, file.path, budget)
         except MediaError:
             continue  # Only its name is that of a config.
         for user in list_entries(tree, "passwd", "users"):
-            place = f"{file.path}: passwd.users[{text_of(user, 'name')}]"
-            yield place, text_of(user, "passwordHash")
-        for each in inner:
-            yield f"{file.path}: {each.path}", each.data.decode("utf-8", "replace")
-        for place, text in _inner_texts(inner, depth + 1):
-            yield f"{file.path}: {place}", text
+            found[f"{place}passwd.users[{text_of(user, 'name')}]"] = text_of(user, "passwordHash")
+        for each in _embedded(tree):
+            if not budget.take(len(each.data)):
+                break
+            found[f"{place}{each.path}"] = each.data.decode("utf-8", "replace")
+            waiting.append((place, each, depth + 1))
+    return found
 
 
 def decode_data_url(source: str, *, packed: bool = False) -> bytes:

@@ -20,12 +20,19 @@ from muster.image.iso.volume import Volume
 from muster.machine_os.build import Build
 from muster.machine_os.disk import derived_uuid, make_fat
 from muster.machine_os.grub import SECTOR, make_core, platform_folder
+from muster.machine_os.papers import hash_file
 from muster.run import Argument
 
 HEAD: Final = 2048
 """How many bytes of the wrapping come before the disk image; the initrd knows it, too."""
 _WRAPPED: Final = "muster-os.raw"
 _STAMP: Final = "etc/muster-rootfs"
+ROOTFS_HASH: Final = "etc/muster-rootfs.sha256"
+"""In the initial RAM disk: the SHA-256 of the root file system that a live system fetches, and its size."""
+IMAGE_HASH: Final = "etc/muster-image.sha256"
+"""In the initial RAM disk: the SHA-256 of the disk image that a live system installs, and its size."""
+_ALIGNMENT: Final = 4
+"""Archives of an initial RAM disk begin at such offsets."""
 _FILE: Final = 0o100644
 _MINISO_SIZE: Final = 256 * 1024
 _DRIVERS: Final = ("iso9660", "linux", "part_gpt", "part_msdos", "regexp")
@@ -36,11 +43,13 @@ _EFI_MIB: Final = 2
 
 def make_medium(build: Build) -> None:
     """The whole medium and its minimal twin from the same files, and the recipe for the twin in the first."""
-    folder = build.work / "medium"
+    folder, rootfs = build.work / "medium", build.work / "rootfs.img"
+    _wrap_disk(build, rootfs)
+    _stamp_initrd(build, rootfs)
     _lay_out(build, folder)
     minimal = build.work / "minimal.iso"
     _write_iso(build, folder, minimal)
-    _wrap_disk(build, folder / "images/pxeboot/rootfs.img")
+    rootfs.rename(folder / "images/pxeboot/rootfs.img")
     (folder / "coreos/miniso.dat").write_bytes(bytes(_MINISO_SIZE))
     build.set_times(folder)
     _write_iso(build, folder, build.medium)
@@ -104,6 +113,27 @@ def _wrap_disk(build: Build, target: Path) -> None:
         shutil.copyfileobj(disk, file, 1 << 20)
         file.write(render_archive([]))
         file.write(bytes(-file.tell() % SECTOR))
+
+
+def _stamp_initrd(build: Build, rootfs: Path) -> None:
+    """The initial RAM disk of live systems knows the hashes of what it fetches, and of what it installs.
+
+    That on the disk is another one: the disk image cannot hold its own hash.
+    """
+    size = build.initrd.stat().st_size
+    stamp = render_stamp(_measure(rootfs), _measure(build.disk))
+    with build.initrd.open("ab") as file:
+        file.write(bytes(-size % _ALIGNMENT) + stamp)
+
+
+def _measure(path: Path) -> str:
+    return f"{hash_file(path)} {path.stat().st_size}"
+
+
+def render_stamp(rootfs: str, disk: str) -> bytes:
+    """The archive with the hashes, each with a size, to be appended to an initial RAM disk."""
+    hashes = {ROOTFS_HASH: rootfs, IMAGE_HASH: disk}
+    return render_archive(Member(path, f"{text}\n".encode(), _FILE) for path, text in hashes.items())
 
 
 def wrap_head(key: str, size: int) -> bytes:

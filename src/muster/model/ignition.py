@@ -17,6 +17,8 @@ VERSION: Final = "3.2.0"
 SECRET: Final = 0o600
 PUBLIC: Final = 0o644
 PROGRAM: Final = 0o755
+_MOST_BYTES: Final = 64 << 20
+"""No file of a config unpacks to more."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +151,13 @@ def find_file(tree: Mapping[str, Any], path: str) -> bytes | None:
         if not head.startswith("data:"):
             return None
         data = base64.b64decode(body, validate=True) if head.endswith(";base64") else unquote_to_bytes(body)
-        return zlib.decompress(data, zlib.MAX_WBITS | 16) if contents.get("compression") == "gzip" else data
+        if contents.get("compression") != "gzip":
+            return data
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        unpacked = unpacker.decompress(data, _MOST_BYTES)
     except (LookupError, TypeError, AttributeError, ValueError, zlib.error):
         return None
+    return unpacked if unpacker.eof else None
 
 
 def render_tree(tree: Mapping[str, Any]) -> bytes:

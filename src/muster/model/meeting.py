@@ -12,6 +12,9 @@ from muster.frozen import dataclass
 SERVICE_PORT: Final = 8090
 JOIN_PORT: Final = 8091
 """Where hosts of a generic medium ask a rendezvous host to take them."""
+ANNOUNCEMENT_PORT: Final = 8092
+ANNOUNCEMENT_GROUPS: Final = ("239.255.80.90", "ff12::8090:6d75")
+"""Multicast groups that rendezvous hosts announce themselves to: site-local IPv4, link-local IPv6."""
 ENVIRONMENT: Final = "/etc/assisted/rendezvous-host.env"
 AGENT_TOKEN: Final = "/etc/assisted/tokens/agent"  # noqa: S105 - a path
 SERVICE_AUTHORITY: Final = "/etc/assisted/tls/service-ca.crt"

@@ -142,6 +142,10 @@ class Plan:
     """Further fields of AgentClusterInstall and InfraEnv, by kind, that only manifests have."""
     extra_manifests: tuple[tuple[str, str], ...] = field(repr=False)
     """Manifests that are handed to the cluster as they are, by the name of their file."""
+    release_key: str = ""
+    """The public key (PEM) whose owner must have signed the release; empty when no signature is required."""
+    release_kind: str = ""
+    """What kind of release it is, where it was looked at: it decides which keys the medium needs."""
     add_ons: tuple[str, ...] = ()
     """Those of the release that the cluster gets, by id."""
     decisions: tuple[Decision, ...] = field(default=(), compare=False)

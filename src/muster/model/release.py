@@ -12,6 +12,10 @@ CONTENT_REPOSITORY: Final = "quay.io/openshift-release-dev/ocp-v4.0-art-dev"
 KUBERNETES_REPOSITORY: Final = "muster.local/kubernetes/release"
 """That of the release that Muster builds; hosts boot from it where no release is named."""
 
+KUBERNETES: Final = "kubernetes"
+"""The kind of the releases that Muster builds."""
+OPENSHIFT: Final = "openshift"
+
 RPM_ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64", "ppc64le": "ppc64le", "s390x": "s390x"}
 """What an architecture is called in media and manifests, by its name in install-config.yaml."""
 
@@ -31,6 +35,15 @@ def repository_of(image: str) -> str:
 def tag_of(image: str) -> str:
     """The tag of an image; empty when it has none."""
     return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+
+
+def kind_of_image(image: str) -> str:
+    """The kind of a release by the name of its image; empty when that does not tell."""
+    repository, major = repository_of(image).lower(), tag_of(image).removeprefix("v").partition(".")[0]
+    if repository == KUBERNETES_REPOSITORY or major == "1":
+        return KUBERNETES
+    is_known = any(name in repository for name in ("ocp-release", "okd", "scos"))
+    return OPENSHIFT if is_known or (major.isdecimal() and int(major) > 3) else ""
 
 
 def version_of(image: str) -> str:

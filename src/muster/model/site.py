@@ -38,6 +38,10 @@ class Environment:
     """OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE"""
     invoker: str = ""
     """OPENSHIFT_INSTALL_INVOKER: unknown fields of install-config.yaml only warn."""
+    release_kind: str = ""
+    """The kind of the release that a flag names, which wins over the site's files; empty without one."""
+    has_base_image: bool = False
+    """A flag names a base image: where no release is named, hosts get the one of the plan."""
     today: date | None = None
     """The date that certificates are judged by; they are not when it is None."""
 

@@ -9,21 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import hashlib
 import mmap
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
 
 from muster.errors import ExternalError, cannot
 from muster.frozen import dataclass
 from muster.node.following import in_thread
 from muster.node.gpt import Partition, read_table
 from muster.node.pace import Seen
+from muster.node.plan import Content
 from muster.node.telling import See
 
+T = TypeVar("T")
 _CHANGED: Final = "boot"
 _CHUNK: Final = 4 << 20
 _BLOCK: Final = 4096
@@ -39,18 +42,13 @@ class Difference:
     partition: str
 
 
+Report: TypeAlias = Callable[[int, int], None]
+"""Called with the bytes that are done, and all bytes."""
+
+
 async def check_written(image: Path, disk: Path, see: See) -> None:
-    """Compare the disk with the image; a difference is an error that tells where it is."""
-    loop = asyncio.get_running_loop()
-    stop = threading.Event()
-
-    def tell(done: int, total: int) -> None:
-        loop.call_soon_threadsafe(see, Seen(done, total, 100 * done // total))
-
-    def end(_number: signal.Signals) -> None:
-        stop.set()
-
-    found = await in_thread(lambda: compare(image, disk, tell, stop), end)
+    """Compare the disk with the image; a difference is an error that says where it is."""
+    found = await _with_progress(lambda report, stop: compare(image, disk, report, stop), see)
     if found is not None:
         raise ExternalError(
             f"the disk {disk} does not hold what was written to it: the first difference is at byte "
@@ -59,9 +57,43 @@ async def check_written(image: Path, disk: Path, see: See) -> None:
         )
 
 
-def compare(
-    image: Path, disk: Path, tell: Callable[[int, int], None], stop: threading.Event
-) -> Difference | None:
+async def check_image(image: Path, content: Content, see: See) -> None:
+    """Refuse an image that is not what it has to be, before anything is written."""
+    found = await _with_progress(lambda report, stop: measure(image, content.size_bytes, report, stop), see)
+    if found != content.sha256:
+        raise ExternalError(
+            f"the system's image {image} is damaged, or was changed: its SHA-256 is {found}, expected "
+            f"{content.sha256}; nothing was written",
+            hint="verify the medium with `muster media verify`, write it again, and restart this host",
+        )
+
+
+async def _with_progress(work: Callable[[Report, threading.Event], T], see: See) -> T:
+    """Run work in a thread that reports its progress, and stop it when this task is cancelled."""
+    loop, stop = asyncio.get_running_loop(), threading.Event()
+
+    def report(done: int, total: int) -> None:
+        loop.call_soon_threadsafe(see, Seen(done, total, 100 * done // total))
+
+    def end(_number: signal.Signals) -> None:
+        stop.set()
+
+    return await in_thread(lambda: work(report, stop), end)
+
+
+def measure(image: Path, size: int, tell: Report, stop: threading.Event) -> str:
+    """The SHA-256 of the first bytes of an image."""
+    digest = hashlib.sha256()
+    with _opened(image, direct=False) as source:
+        for offset in range(0, size, _CHUNK):
+            if stop.is_set():
+                break
+            digest.update(source.read_at(min(_CHUNK, size - offset), offset))
+            tell(min(size, offset + _CHUNK), size)
+    return digest.hexdigest()
+
+
+def compare(image: Path, disk: Path, tell: Report, stop: threading.Event) -> Difference | None:
     """The first difference, or None. It takes a while; ``stop`` ends it at once, as if there was none."""
     with _opened(image, direct=False) as source, _opened(disk, direct=True) as target:
         partitions = read_table(source.read_at, str(image))

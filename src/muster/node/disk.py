@@ -12,11 +12,13 @@ from muster.machine import Machine
 from muster.model.medium import MEDIUM
 from muster.node.blocks import DISKS, LSBLK, Block, Blocks, on_top_of, parse_blocks
 from muster.node.content import PVS, Groups, parse_groups, render_content
-from muster.node.plan import DiskFacts, Image, InstallPlan, check_identity
+from muster.node.plan import Content, DiskFacts, Image, InstallPlan, check_identity
 from muster.run import MISSING
 
 CARRIED: Final = "/run/muster/metal"
 """The image that our live system runs from, as a device."""
+CARRIED_HASH: Final = "/run/muster/metal.sha256"
+"""What that image has to hash to, and its size; the initial RAM disk writes it."""
 _LABEL: Final = "coreos.liveiso="
 _DEADLINE_S: Final = 60.0
 _STEADY: Final = ("wwn-", "nvme-eui.", "nvme-uuid.")
@@ -70,13 +72,26 @@ def find_image(machine: Machine) -> Image | None:
     path = machine.root / CARRIED.lstrip("/")
     try:
         with path.open("rb") as file:
-            return Image(CARRIED, file.seek(0, 2))
+            return Image(CARRIED, file.seek(0, 2), _find_content(machine.root / CARRIED_HASH.lstrip("/")))
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ExternalError(
             f"the system's image {CARRIED} cannot be opened: {(error.strerror or str(error)).lower()}",
             hint="the medium may be damaged or disconnected: connect it again, and restart this host",
+        ) from error
+
+
+def _find_content(path: Path) -> Content | None:
+    """What the image has to be, as the initial RAM disk says; media of other builds do not say it."""
+    try:
+        sha256, size = path.read_text("ascii").split()
+        return Content(sha256, int(size))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ExternalError(
+            f"{path} does not say what the system's image has to be", hint="make the medium again"
         ) from error
 
 

@@ -17,7 +17,7 @@ from muster.model.wire.steps import InstallCmdRequest
 from muster.node.boot_code import find_device
 from muster.node.boot_order import set_boot_order
 from muster.node.carried import parse_carried
-from muster.node.check import check_written
+from muster.node.check import check_image, check_written
 from muster.node.clean import clean_disks
 from muster.node.disk import find_image, identify_again, read_disks
 from muster.node.mounted import release_mounts
@@ -72,6 +72,7 @@ async def _install(request: InstallCmdRequest, ports: Ports) -> None:
 
 async def _fill_disk(work: _Work, ignition: bytes, images: Preload) -> None:
     if not work.has("written"):
+        await _check_image(work)
         images.begin()
         await _write(work, ignition)
     if not work.has("verified"):
@@ -113,6 +114,19 @@ async def _fetch_ignition(ports: Ports) -> bytes:
             hint="see the log of the service on the rendezvous host",
         )
     return text
+
+
+async def _check_image(work: _Work) -> None:
+    """Nothing is erased for an image that is not the one of the medium."""
+    plan, ports = work.plan, work.ports
+    if plan.content is None:
+        return
+
+    async def tell(report: Report) -> None:
+        await ports.reporter.stage("Installing", f"checking the system's image: {report.info}")
+
+    async with telling(tell, ports.clock) as see:
+        await check_image(_at(ports, plan.image), plan.content, see)
 
 
 async def _write(work: _Work, ignition: bytes) -> None:

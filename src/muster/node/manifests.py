@@ -16,6 +16,7 @@ import yaml
 from yaml.constructor import ConstructorError
 
 from muster.frozen import dataclass
+from muster.model.bounded_yaml import UNREADABLE, iter_documents
 
 _TAG: Final = "tag:yaml.org,2002:"
 _INT: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)\Z")
@@ -23,8 +24,6 @@ _FLOAT: Final = re.compile(
     r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
 )
 _QUOTED: Final = re.compile(r"(['\"]).*\1")
-_UNREADABLE: Final = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What PyYAML raises for a text that is none; the later ones for a value that is not of its tag."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def parse_manifests(text: bytes) -> Iterator[Manifest | Fault]:
         for number, document in enumerate(_documents(text), start=1):
             if document is not None:
                 yield from _objects(document, f"document {number}")
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         yield Fault(_words_of(error))
 
 
@@ -100,7 +99,7 @@ def _documents(text: bytes) -> Iterator[object]:
             pass
         else:
             return
-    yield from yaml.load_all(text, _Loader)
+    yield from iter_documents(text, _Loader)
 
 
 def _objects(body: object, where: str) -> Iterator[Manifest | Fault]:

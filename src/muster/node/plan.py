@@ -58,11 +58,21 @@ class Identity:
 
 
 @dataclass(frozen=True)
+class Content:
+    """The first bytes of an image: how many, and what they hash to."""
+
+    sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class Image:
     """The image that this live system carries."""
 
     path: str
     size_bytes: int
+    content: Content | None = None
+    """What it has to be, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,8 @@ class InstallPlan:
     """Words for coreos-installer, but for the Ignition config and the disk."""
     image: str = ""
     """What this live system carries, if that is written: it can be compared with the disk afterwards."""
+    content: Content | None = None
+    """What that image has to be, where that is known."""
 
     @property
     def erased(self) -> tuple[Identity, ...]:
@@ -125,6 +137,7 @@ def make_plan(
         cleaned=not (request.skip_installation_disk_cleanup or args.saves_partitions),
         args=(*words, *args.words),
         image=compared,
+        content=image.content if image is not None and compared else None,
     )
 
 
@@ -219,7 +232,9 @@ def _formatted(names: Iterable[str], disks: Sequence[DiskFacts], target: DiskFac
 def _source(args: InstallerArgs, image: Image | None) -> tuple[tuple[str, ...], str]:
     """Where the image comes from: what people say, else what this live system carries.
 
-    There is no signature beside the latter; it was loaded with this system, from the same medium.
+    The latter has no GPG signature, so coreos-installer needs `--insecure`. It is verified all
+    the same: by its SHA-256, which the initial RAM disk brings, before the disk is erased, and byte by byte
+    when the disk is read back.
     """
     if args.has_source:
         return (), ""

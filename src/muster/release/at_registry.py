@@ -23,6 +23,8 @@ class RegistrySource:
     def __init__(self, client: Client, reference: Reference) -> None:
         self._client, self._reference = client, reference
         self._places: dict[Digest, Reference] = {}
+        self._root: Reference | None = None
+        """Where the image was found: at a mirror, perhaps."""
 
     @property
     def shown(self) -> str:
@@ -40,6 +42,7 @@ class RegistrySource:
 
     async def _find(self, reference: Reference) -> Manifest:
         found = await self._client.manifest(reference)
+        self._root = self._root or found.reference
         # Not every mirror has everything: a blob is where its manifest was.
         self._places.update(dict.fromkeys((blob.digest for blob in found.manifest.blobs), found.reference))
         return found.manifest
@@ -50,6 +53,13 @@ class RegistrySource:
     def repository_at(self, registry: str) -> str:
         place = next(iter(self._places.values()), self._reference)
         return place.repository if place.registry == registry else ""
+
+    async def beside(self, tag: str) -> Source:
+        """A mirror may be for digests only, so that a tag is looked for where the image was found."""
+        if self._root is None:
+            await self.root()
+        assert self._root is not None
+        return RegistrySource(self._client, replace(self._root, tag=tag, digest=None))
 
 
 class Neighbours:

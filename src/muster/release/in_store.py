@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import BinaryIO, Final
 
+from muster.errors import UserError
 from muster.progress import Advance
 from muster.release.oci.digest import PREFIX, Digest
 from muster.release.oci.manifest import Descriptor, Manifest
@@ -54,6 +55,13 @@ class StoreSource:
 
     def repository_at(self, registry: str) -> str:  # noqa: ARG002
         return ""
+
+    async def beside(self, tag: str) -> Source:
+        contents = await off_loop(self._store.contents)
+        for reference, image in contents.references():
+            if reference.tag == tag:
+                return StoreSource(self._store, image, str(reference))
+        raise UserError(f"{self._store.root} has no image with the tag {tag}", hint="copy it there first")
 
 
 class _Reading:

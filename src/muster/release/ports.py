@@ -35,6 +35,9 @@ class Source(Protocol):
     def repository_at(self, registry: str) -> str:
         """The repository that has the image's blobs at a registry; empty when it is not from there."""
 
+    async def beside(self, tag: str) -> Source:
+        """Another image of the same repository, at the place that this one comes from; by its tag."""
+
 
 class Target(Protocol):
     """A place for one image."""

@@ -13,9 +13,11 @@ from muster.model.meeting import Meeting
 from muster.model.wire.infra_env import HostStaticNetworkConfig
 from muster.service.api.table.route import PREFIX
 from muster.service.auth.credentials import link_of
-from muster.service.auth.personas import Grant, Persona, Scope
+from muster.service.auth.host_keys import Challenges
+from muster.service.auth.personas import Grant, Persona, Scope, Standing
 from muster.service.auth.secrets import Place, Safe
 from muster.service.auth.tokens import Tokens
+from muster.service.derive.roles import CONTROL_PLANE, effective_role
 from muster.service.engine import Engine
 from muster.service.media.boot import boot_script, redirect_script
 from muster.service.media.compose import Composer
@@ -38,8 +40,8 @@ class Addresses:
 
     service: str
     media: str
-    authority: str
-    """PEM of who signed the service's certificate."""
+    authority: Callable[[], str]
+    """PEM of who signed the certificate that callers see now."""
 
 
 class SealedVault:
@@ -58,8 +60,11 @@ class SealedVault:
 class HostTies:
     """Where hosts belong, for those who judge tokens."""
 
-    def __init__(self, engine: Engine, meeting: Meeting | None = None) -> None:
+    def __init__(
+        self, engine: Engine, meeting: Meeting | None = None, *, admits_keyless: bool = False
+    ) -> None:
         self._engine, self._meeting = engine, meeting
+        self.admits_keyless = admits_keyless
 
     def cluster_of(self, infra_env_id: str, host_id: str) -> str | None:
         """The cluster of a host; one that is not known would be in that of the infra-env, and is told so.
@@ -84,11 +89,21 @@ class HostTies:
             return ()
         return {each for each in (own.cluster_id, *(host.cluster_id for host in hosts)) if each}
 
-    def has_own_token(self, infra_env_id: str, host_id: str) -> bool:
+    def standing_of(self, infra_env_id: str | None, host_id: str) -> Standing | None:
+        host = self._engine.find_host(host_id)
+        if host is None or infra_env_id not in (None, host.infra_env_id):
+            return None
+        return Standing(
+            status=host.status,
+            is_control_plane=effective_role(host) in CONTROL_PLANE,
+            has_key=bool(host.public_key),
+        )
+
+    def status_of(self, cluster_id: str) -> str:
         try:
-            return self._engine.host(host_id, infra_env_id).enrolled
+            return self._engine.cluster(cluster_id).status
         except NotFound:
-            return False
+            return ""
 
     def enrolment_of(self, infra_env_id: str, host_id: str) -> int:
         try:
@@ -139,7 +154,7 @@ class EngineMedia:
             media_url=self._addresses.media,
             updated_at=infra_env.updated_at,
             agent_token=self.agent_token(infra_env),
-            ca_certificate=self._addresses.authority,
+            ca_certificate=self._addresses.authority(),
             ssh_key=infra_env.ssh_authorized_key,
             proxy=infra_env.proxy,
             trust_bundle=infra_env.additional_trust_bundle,
@@ -157,7 +172,7 @@ class EngineMedia:
     def agent_token(self, infra_env: InfraEnv) -> str:
         """What hosts of the medium register with; made anew with every change of the infra-env."""
         expires = (infra_env.updated_at + AGENT_TOKEN_LASTS).timestamp()
-        return self._tokens.issue(Grant(Persona.AGENT, Scope(infra_env.id), expires))
+        return self._tokens.issue(Grant(Persona.MEDIUM, Scope(infra_env.id), expires))
 
     def url_of(self, infra_env: InfraEnv) -> tuple[str, datetime]:
         place = MediaPlace(
@@ -168,10 +183,16 @@ class EngineMedia:
 
     def file_url_of(self, infra_env: InfraEnv, query: dict[str, str]) -> tuple[str, datetime]:
         expires = self._clock() + VALID_FOR
-        grant = Grant(Persona.IMAGE, Scope(infra_env.id), expires.timestamp(), epoch=epoch_of(infra_env))
-        words = urlencode({**query, "image_token": self._tokens.issue(grant)})
-        at = f"{self._addresses.service}{PREFIX}/v2/infra-envs/{infra_env.id}/downloads/files"
-        return f"{at}?{words}", expires
+        path = f"{PREFIX}/v2/infra-envs/{infra_env.id}/downloads/files"
+        words = urlencode(query)
+        grant = Grant(
+            Persona.IMAGE,
+            Scope(infra_env.id),
+            expires.timestamp(),
+            link=link_of(path, words.encode()),
+            epoch=epoch_of(infra_env),
+        )
+        return f"{self._addresses.service}{path}?{words}&image_token={self._tokens.issue(grant)}", expires
 
     def ignition_of(self, infra_env: InfraEnv) -> bytes:
         return discovery_ignition(self.order_of(infra_env))
@@ -213,14 +234,17 @@ class SignedLinks:
 class HostTokens:
     """What a host gets when it registers: a token that is good for that host alone."""
 
-    def __init__(self, tokens: Tokens, ties: HostTies, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, tokens: Tokens, challenges: Challenges, ties: HostTies, clock: Callable[[], datetime]
+    ) -> None:
         self._tokens, self._ties, self._clock = tokens, ties, clock
+        self.challenge, self.is_proof = challenges.make, challenges.is_proof
 
     def issue(self, infra_env_id: str, host_id: str) -> str:
         expires = (self._clock() + AGENT_TOKEN_LASTS).timestamp()
         enrolment = self._ties.enrolment_of(infra_env_id, host_id)
         scope = Scope(infra_env_id, None, host_id)
-        return self._tokens.issue(Grant(Persona.AGENT, scope, expires, epoch=enrolment))
+        return self._tokens.issue(Grant(Persona.HOST, scope, expires, epoch=enrolment))
 
 
 def epoch_of(infra_env: InfraEnv) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Set
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
-from muster.service.realm import Draft, Event, Key, Realm, fold
+from muster.service.realm import NO_CAUSE, Cause, Draft, Event, Key, Realm, fold
 from muster.service.refusals import NotFound
 from muster.service.state import Cluster, Host, InfraEnv, Kind, kind_of
 from muster.service.store.port import Change
@@ -176,18 +176,18 @@ class Engine:
             del self.realms[id]
 
     def change(
-        self, realm: Realm, decide: Callable[[Draft], T], now: datetime, request_id: str = ""
+        self, realm: Realm, decide: Callable[[Draft], T], now: datetime, cause: Cause = NO_CAUSE
     ) -> tuple[Change | None, T]:
         """Decide, react, and take over the outcome; nothing changed, no change."""
-        draft = Draft(realm, now, request_id)
+        draft = Draft(realm, now, cause)
         answer = decide(draft)
         return self._accept(draft), answer
 
     def move(
-        self, realms: Iterable[Realm], decide: Callable[..., T], now: datetime, request_id: str = ""
+        self, realms: Iterable[Realm], decide: Callable[..., T], now: datetime, cause: Cause = NO_CAUSE
     ) -> tuple[list[Change], T]:
         """A decision about several realms at once: hosts go from the first to others."""
-        drafts = [Draft(realm, now, request_id) for realm in realms]
+        drafts = [Draft(realm, now, cause) for realm in realms]
         answer = decide(*drafts)
         for draft in drafts:
             self._follow(draft)

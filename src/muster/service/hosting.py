@@ -8,7 +8,6 @@ import contextlib
 import itertools
 import os
 import socket
-import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -19,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from muster.errors import MusterError, UserError, cannot
@@ -40,7 +38,9 @@ from muster.service.api.login import LoginDesk
 from muster.service.api.operations import load_operations
 from muster.service.api.table import ROUTES
 from muster.service.api.table.route import PREFIX
+from muster.service.audit import ACTOR, Audit
 from muster.service.auth.guard import Guard
+from muster.service.auth.host_keys import Challenges
 from muster.service.auth.keys import load_key_ring
 from muster.service.auth.login import Login, LoginSettings
 from muster.service.auth.secrets import load_safe
@@ -49,25 +49,22 @@ from muster.service.auth.tokens import Tokens
 from muster.service.clock import NOTABLE
 from muster.service.committer import Committer
 from muster.service.drivers.kubernetes import FindRelease, KubernetesDriver, SiteTerms
-from muster.service.edge.given import Given, doubts, read_identity
+from muster.service.edge.certificate import ServedCertificate, Wanted
+from muster.service.edge.connections import ROOMS, Caller, Connections, Room
+from muster.service.edge.given import Given
 from muster.service.edge.headers import SecureHeaders
 from muster.service.edge.limits import Limits
 from muster.service.edge.limits import Settings as LimitSettings
 from muster.service.edge.page import BUILT, Page
 from muster.service.edge.paths import CleanPaths
-from muster.service.edge.protocol import server_settings
 from muster.service.edge.redirect import make_redirect
+from muster.service.edge.server import serve
 from muster.service.edge.split import Split
-from muster.service.edge.tls import (
-    Identity,
-    Moment,
-    load_authority,
-    load_chain,
-    make_context,
-    make_identity,
-)
+from muster.service.edge.tls import Identity, Moment, load_authority
 from muster.service.engine import Engine
+from muster.service.file_modes import protect_folder
 from muster.service.house import House
+from muster.service.log_archives import FOLDER, open_archives
 from muster.service.media.asgi import Embedded
 from muster.service.media.bases import KnownImages
 from muster.service.media.compose import Composer
@@ -75,16 +72,13 @@ from muster.service.media.desk import Desk
 from muster.service.media.signing import Signer
 from muster.service.offers import Offers
 from muster.service.react import react, time_passed
-from muster.service.service import Service, Surroundings
+from muster.service.secret_store import discard_secrets, find_trouble, open_secret_store, tell_loss
+from muster.service.service import Service
 from muster.service.store.claim import Claim
-from muster.service.store.open import claim_store, open_store
-from muster.service.store.port import Store
+from muster.service.surroundings import Surroundings
 
 _PATIENCE_S: Final = 60.0
 _POOL_BYTES: Final = 1024
-_DRAIN_S: Final = 10.0
-_LOCAL: Final = ("localhost", "127.0.0.1", "::1")
-"""What people call it who are on the same machine."""
 _SIGN_S: Final = 15.0
 
 
@@ -103,6 +97,8 @@ class Settings:
     certificate: Given | None = None
     """A certificate of the site; without one it makes its own."""
     password_hash: str = field(default="", repr=False)
+    viewer_hash: str = field(default="", repr=False)
+    """Of the password of people who may only look, and see no secrets."""
     token_keys: tuple[str, ...] = ()
     """Public keys (PEM) whose tokens are accepted too."""
     disabled: frozenset[str] = frozenset()
@@ -111,11 +107,14 @@ class Settings:
     images: Mapping[tuple[str, str], Callable[[], BaseImage]] = field(default_factory=dict)
     """Base images by architecture and version."""
     limits: LimitSettings = field(default_factory=LimitSettings)
+    connections: Mapping[Caller, Room] = field(default_factory=lambda: ROOMS)
     site: SiteTerms = field(default_factory=SiteTerms)
     """What the one site says that it runs for, if there is one."""
     house: House = field(default_factory=House)
     page: Path = BUILT
     """The built files of the page for browsers."""
+    discard_secrets: bool = False
+    """Go on without secrets whose key is lost."""
 
 
 @dataclass(frozen=True)
@@ -146,25 +145,33 @@ class Running:
     ) -> None:
         self.settings, self._sockets, self._clock = settings, sockets, clock
         keys = self._keys = make_folder(make_folder(settings.data) / "keys")
+        protect_folder(settings.data, is_listed=True)
+        protect_folder(keys)
         url, media_url = _urls(settings, sockets)
         self.url, self.media_url = url, media_url
-        self.identity = self._identify()
-        self._context: ssl.SSLContext = make_context(self.identity.path, self.identity.key)
+        names = (urlsplit(url).hostname or "localhost", *settings.names)
+        self.certificate = ServedCertificate(Wanted(keys, names, settings.certificate, os.urandom), clock)
         ring = load_key_ring(keys, os.urandom, settings.token_keys)
         self.tokens = Tokens(ring)
-        self.login = Login(LoginSettings(settings.password_hash), self.tokens, os.urandom)
-        self._claim = claim_store(settings.database or settings.data)
-        self.store: Store = open_store(settings.database or settings.data)
+        self.login = Login(
+            LoginSettings(settings.password_hash, settings.viewer_hash), self.tokens, os.urandom
+        )
+        opened = open_secret_store(
+            settings.database or settings.data, keys, os.urandom, discard=settings.discard_secrets
+        )
+        self._claim, self.store, self._lost = opened.claim, opened.store, opened.lost
+        self._trouble = find_trouble(opened, ring)
         self.engine = Engine(partial(react, disabled=settings.disabled))
-        self.engine.load(self.store.load(), clock())
+        self.engine.load(opened.realms, clock())
         self._ended = EndedSessions(keys, clock().timestamp())
-        vault = SealedVault(load_safe(keys, os.urandom))
-        addresses = Addresses(url, media_url, self.identity.authority_pem)
+        vault = SealedVault(opened.safe)
+        addresses = Addresses(url, media_url, lambda: self.identity.authority_pem)
         assert isinstance(ring.signing, ec.EllipticCurvePrivateKey)
         signer = Signer(ring.signing, clock)
         composer = Composer(KnownImages(settings.images))
         media = EngineMedia(self.engine, composer, Seals(signer, self.tokens, vault, clock), addresses)
         around = Surroundings(
+            logs=open_archives(settings.data / FOLDER, self.store, self.engine.realms),
             clock=clock,
             steady=time.monotonic,
             chance=_pooled(os.urandom),
@@ -172,13 +179,18 @@ class Running:
             driver=KubernetesDriver(find_release, os.urandom, clock, settings.site),
             media=media,
             links=SignedLinks(self.tokens, url),
-            host_tokens=HostTokens(self.tokens, HostTies(self.engine), clock),
+            host_tokens=HostTokens(
+                self.tokens, Challenges(ring.signing, clock), HostTies(self.engine), clock
+            ),
             offers=settings.offers,
             time_passed=partial(time_passed, disabled=settings.disabled),
             url=url,
             house=settings.house,
             find_release=_told(find_release),
             fingerprint=lambda: self.identity.fingerprint,
+            actor=ACTOR.get,
+            certificate_expires=lambda: self.identity.expires_at,
+            warnings=lambda: (*self._trouble, *self.certificate.warnings()),
         )
         self._committer = Committer(self.store)
         self.service = Service(self.engine, self.store, self._committer, around)
@@ -187,38 +199,21 @@ class Running:
         self.page = Page(settings.page)
         self.app = self._make_app()
 
-    def _identify(self) -> Identity:
-        """What it shows to callers: a certificate of the site, or one of its own for its names."""
-        moment, given = Moment(self._clock(), os.urandom), self.settings.certificate
-        if given is not None:
-            return read_identity(given, load_authority(self._keys, moment).pem, moment.now)
-        return make_identity(self._keys, tuple(dict.fromkeys((*self._names(), *_LOCAL))), moment)
-
-    def _names(self) -> tuple[str, ...]:
-        return (urlsplit(self.url).hostname or "localhost", *self.settings.names)
-
-    def doubts(self) -> tuple[str, ...]:
-        """What is most likely wrong with the certificate that it was given."""
-        given = self.settings.certificate
-        return () if given is None else tuple(doubts(given, self._names(), self._clock()))
-
-    def renew(self) -> bool:
-        """Look at the certificate again, and show it from now on if it is another one and a good one."""
-        found = self._identify()
-        if found == self.identity:
-            return False
-        load_chain(self._context, found.path, found.key)
-        self.identity = found
-        return True
+    @property
+    def identity(self) -> Identity:
+        """What callers see of it now."""
+        return self.certificate.identity
 
     def _make_app(self) -> Any:
         load_operations()
-        guard = Guard(self.tokens, self._ended, HostTies(self.engine, self.settings.house.meeting))
+        house = self.settings.house
+        ties = HostTies(self.engine, house.meeting, admits_keyless=house.admits_keyless)
+        self.guard = Guard(self.tokens, self._ended, ties)
         desk = LoginDesk(self.login, self._ended, lambda: self._clock().timestamp())
-        api = Api(self.service, ROUTES, guard, desk)
-        inner = CleanPaths(Split(api, self._embedded, self.page), PREFIX)
-        limited = Limits(inner, self.settings.limits, asyncio_clock)
-        return SecureHeaders(limited, _request_names(os.urandom), PREFIX)
+        api = Api(self.service, ROUTES, self.guard, desk, Audit(self._clock, time.monotonic))
+        limited = Limits(Split(api, self._embedded, self.page), self.settings.limits, asyncio_clock)
+        # Limits go by the path, so it has to be the one that the interface sees.
+        return SecureHeaders(CleanPaths(limited, PREFIX), _request_names(os.urandom), PREFIX)
 
     @contextlib.asynccontextmanager
     async def serve(self, first: Callable[[], Awaitable[None]] | None = None) -> AsyncIterator[None]:
@@ -234,31 +229,45 @@ class Running:
             stack.push_async_callback(self._committer.close)
             stack.callback(self.service.close)
             stack.push_async_callback(self.service.preparer.close)
-            self._resume()
+            stack.push_async_callback(self.service.readiness.close)
+            await self._resume()
             timers = asyncio.ensure_future(self.service.run())
             stack.push_async_callback(_end, timers)
             stack.push_async_callback(self.service.upkeep.close)
             await self.service.upkeep.begin()
             if self._claim is not None:
                 stack.push_async_callback(_end, asyncio.ensure_future(self._stay(self._claim)))
+            stack.push_async_callback(_end, asyncio.ensure_future(self.certificate.watch()))
             self.service.preparer.look_at_all()
             if first is not None:
                 await first()
             if self._sockets.media is not None:
                 await stack.enter_async_context(_serve_media(self._desk, self._sockets.media))
-            if self._sockets.redirect is not None:
-                port = self._sockets.api.getsockname()[1]
-                await stack.enter_async_context(_serve(make_redirect(port), self._sockets.redirect))
-            await stack.enter_async_context(_serve(self.app, self._sockets.api, self._context))
+            await self._listen(stack)
             stack.callback(self.service.news.close)
             yield
 
-    def _resume(self) -> None:
+    async def _listen(self, stack: contextlib.AsyncExitStack) -> None:
+        """Answer browsers that forget the s, and everybody else."""
+        if self._sockets.redirect is not None:
+            port = self._sockets.api.getsockname()[1]
+            plain = serve(make_redirect(port), self._sockets.redirect, Connections(asyncio_clock))
+            await stack.enter_async_context(plain)
+        connections = Connections(asyncio_clock, self.settings.connections)
+        secure = serve(self.app, self._sockets.api, connections, self.certificate.context)
+        await stack.enter_async_context(secure)
+
+    async def _resume(self) -> None:
         """Nobody is blamed for the time in which there was no service."""
         last = None if self._claim is None else self._claim.last_seen
         if last is not None and abs(away := self._clock() - last) >= NOTABLE:
             self.service.was_away(away)
         self.service.judge_again(self.settings.disabled)
+        if self.store.lost:
+            await self.service.write_all(lambda draft: tell_loss(draft, self.store.lost))
+        if self._lost:
+            await self.service.write_all(lambda draft: discard_secrets(draft, self._lost))
+            await asyncio.to_thread(self.store.note_keys)
 
     async def _stay(self, claim: Claim) -> None:
         """Leave a sign of life now and then."""
@@ -310,51 +319,6 @@ def _request_names(chance: Callable[[int], bytes]) -> Callable[[], str]:
 def asyncio_clock() -> float:
     """Seconds that only ever grow."""
     return asyncio.get_running_loop().time()
-
-
-@contextlib.asynccontextmanager
-async def _serve(
-    app: Any, listening: socket.socket, context: ssl.SSLContext | None = None
-) -> AsyncIterator[None]:
-    """One server of uvicorn, until the body ends."""
-    config = uvicorn.Config(
-        app,
-        loop="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=int(_DRAIN_S),
-        backlog=2048,
-        ssl_context_factory=None if context is None else lambda *_: context,
-        **server_settings(),
-    )
-    server = _Server(config)
-    task = asyncio.ensure_future(server.serve([listening]))
-    try:
-        await asyncio.wait(
-            {task, asyncio.ensure_future(server.up.wait())}, return_when=asyncio.FIRST_COMPLETED
-        )
-        yield
-    finally:
-        server.should_exit = True
-        await task
-
-
-class _Server(uvicorn.Server):
-    """Signals are not for it to catch; it says when it is up."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.up = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.up.set()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Any:
-        yield
 
 
 async def _end(task: asyncio.Future[None]) -> None:

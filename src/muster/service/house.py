@@ -25,6 +25,8 @@ class House:
     """Where the hosts of its one cluster meet."""
     pull_secret: str = field(default="", repr=False)
     """What the medium brought; whoever gives none uses it."""
+    admits_keyless: bool = False
+    """Whether hosts may register without a key: agents of the assisted installer have none."""
 
     @property
     def rendezvous_ip(self) -> str:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -24,6 +24,9 @@ _HIDDEN: Final = frozenset(
         "static_network_config",
     }
 )
+_LINKS: Final = frozenset({"download_url", "expires_at"})
+"""Signed addresses of media, which carry a pull secret and the token of hosts."""
+S = TypeVar("S", bound=msgspec.Struct)
 _PROXIES: Final = frozenset({"http_proxy", "https_proxy"})
 
 
@@ -34,6 +37,19 @@ def mask_subject(subject: Subject) -> dict[str, Any]:
     return {"kind": kind_of(subject)} | {
         name: _mask(name, value) for name, value in body.items() if name != "kind"
     }
+
+
+def mask_shown(body: S) -> S:
+    """A wire object for callers who may only look: what may hold some is left out."""
+    hidden: dict[str, Any] = {name: None for name in _HIDDEN | _LINKS if getattr(body, name, None)}
+    for name in _PROXIES:
+        if text := getattr(body, name, None):
+            hidden[name] = redact_url(text)
+    if hosts := getattr(body, "hosts", None):
+        hidden["hosts"] = tuple(mask_shown(host) for host in hosts)
+    if isinstance(proxy := getattr(body, "proxy", None), msgspec.Struct):
+        hidden["proxy"] = mask_shown(proxy)
+    return msgspec.structs.replace(body, **hidden) if hidden else body
 
 
 def _mask(name: str, value: Any) -> Any:

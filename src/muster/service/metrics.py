@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Final
 
 from muster.service.engine import Engine
@@ -13,7 +14,13 @@ from muster.service.state import Cluster, Host
 _PREFIX: Final = "service_assisted_installer_"
 
 
-def render_metrics(engine: Engine, requests: Mapping[tuple[str, int], int], waiting: int) -> str:
+def render_metrics(
+    engine: Engine,
+    requests: Mapping[tuple[str, int], int],
+    waiting: int,
+    certificate_expires: datetime | None = None,
+    warnings: int = 0,
+) -> str:
     """The page that a collector reads."""
     clusters = engine.clusters()
     hosts = [host for realm in engine.realms.values() for host in realm.hosts.values()]
@@ -26,18 +33,25 @@ def render_metrics(engine: Engine, requests: Mapping[tuple[str, int], int], wait
         *_family("cluster_installation_seconds", "How long installations took.", _durations(clusters)),
         *_family("host_validation_failed", "Hosts that fail a validation.", _failing(hosts)),
         *_family("waiting_hosts", "Hosts that wait for instructions.", [("", waiting)]),
+        *_family(
+            "certificate_expiry_timestamp_seconds",
+            "When the certificate of the service expires.",
+            [] if certificate_expires is None else [("", certificate_expires.timestamp())],
+            exact=True,
+        ),
+        *_family("warnings", "What is wrong with the service itself.", [("", warnings)]),
         *_family("requests_total", "Answers by operation and status.", _requests(requests), kind="counter"),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _family(
-    name: str, text: str, samples: Iterable[tuple[str, float]], *, kind: str = "gauge"
+    name: str, text: str, samples: Iterable[tuple[str, float]], *, kind: str = "gauge", exact: bool = False
 ) -> Iterator[str]:
     yield f"# HELP {_PREFIX}{name} {text}"
     yield f"# TYPE {_PREFIX}{name} {kind}"
     for labels, value in samples:
-        yield f"{_PREFIX}{name}{labels} {value:g}"
+        yield f"{_PREFIX}{name}{labels} {value:.0f}" if exact else f"{_PREFIX}{name}{labels} {value:g}"
 
 
 def _labels(**values: object) -> str:

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import base64
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from muster.errors import MusterError
 from muster.model.wire.cluster import LastInstallationPreparation
 from muster.service.decisions.manifests import document_name
 from muster.service.realm import Draft
-from muster.service.refusals import NotFound, StateConflict, Unavailable
+from muster.service.refusals import BadRequest, NotFound, StateConflict, Unavailable
 from muster.service.release_driver import ClusterOrder
 from muster.service.state import Cluster
 from muster.service.store.port import StoreError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _AGAIN_S: Final = 5.0
 """When the store was away, so long until it is tried again."""
 SECRET_FILES: Final = frozenset({"kubeadmin-password", "kubeconfig", "kubeconfig-noingress", "secrets.json"})
+INGRESS_FILE: Final = "ingress-ca.crt"
+_MOST_CERTIFICATES: Final = 64 << 10
 
 _STAND_IN_S: Final = 10.0
 
@@ -142,20 +144,30 @@ class Preparer:
         await self._service.around.background.end()
 
 
-def merge_ingress(service: Service, draft: Draft, certificate: str) -> None:
-    """With the authority of the cluster's applications the kubeconfig is whole."""
+def keep_ingress(service: Service, draft: Draft, certificates: str) -> None:
+    """Keep the authority of the cluster's applications in a file of its own, and complete the kubeconfig.
+
+    It does not go into the kubeconfig: what is there is trusted for the API, too.
+    """
     cluster = draft.cluster
-    sealed = service.store.document(draft.realm.id, cluster.id, "file/kubeconfig-noingress")
+    name = "kubeconfig-noingress"
+    sealed = service.store.document(draft.realm.id, cluster.id, f"file/{name}")
     if sealed is None:
         raise StateConflict(f"cluster {cluster.name} has no kubeconfig yet", hint="install it first")
-    text = service.around.vault.open(cluster.id, "kubeconfig-noingress", sealed.decode())
-    body = yaml.load(text, yaml.CSafeLoader)
-    for each in body["clusters"]:
-        known = base64.b64decode(each["cluster"]["certificate-authority-data"]).decode()
-        whole = known if certificate.strip() in known else f"{known.rstrip()}\n{certificate.strip()}\n"
-        each["cluster"]["certificate-authority-data"] = base64.b64encode(whole.encode()).decode()
-    made = yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False)
-    draft.documents[cluster.id, "file/kubeconfig"] = service.around.vault.seal(
-        cluster.id, "kubeconfig", made
-    ).encode()
+    text = service.around.vault.open(cluster.id, name, sealed.decode())
+    made = service.around.vault.seal(cluster.id, "kubeconfig", text)
+    draft.documents[cluster.id, "file/kubeconfig"] = made.encode()
+    draft.documents[cluster.id, f"file/{INGRESS_FILE}"] = certificates.encode()
     draft.change(cluster, kubeconfig=True)
+
+
+def parse_authorities(text: str) -> str:
+    """Certificates in PEM, and nothing else; a BadRequest when they are none."""
+    hint = "send certificates in PEM, in a JSON string"
+    if len(text) > _MOST_CERTIFICATES:
+        raise BadRequest(f"the certificates are longer than {_MOST_CERTIFICATES} characters", hint=hint)
+    try:
+        found = x509.load_pem_x509_certificates(text.encode())
+    except ValueError:
+        raise BadRequest("the body is not a certificate", hint=hint) from None
+    return "".join(each.public_bytes(Encoding.PEM).decode("ascii") for each in found)

@@ -40,6 +40,18 @@ class Event(State, frozen=True, kw_only=True):
     message: str = ""
     props: dict[str, Any] = msgspec.field(default_factory=dict)
     request_id: str = ""
+    actor: str = ""
+    """Who sent the request: `user:…`, `host:…`, and so on; empty for what the service does by itself."""
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """The request that a change comes from, and who sent it."""
+
+    request_id: str = ""
+    actor: str = ""
+
+
+NO_CAUSE = Cause()
 
 
 @dataclass
@@ -165,9 +177,9 @@ class _Hosts(Mapping[str, Host]):
 class Draft:
     """The next events of a realm, and how it looks after them."""
 
-    def __init__(self, realm: Realm, now: datetime, request_id: str = "") -> None:
+    def __init__(self, realm: Realm, now: datetime, cause: Cause = NO_CAUSE) -> None:
         self.realm, self.now = realm, now
-        self._request_id = request_id
+        self._cause = cause
         self.events: list[Event] = []
         self.changes: dict[Key, set[str]] = {}
         """Which fields changed since somebody last took note; all of them when a subject is new or gone.
@@ -260,7 +272,10 @@ class Draft:
             if merged is not None:
                 self.events[-1] = merged
                 return
-        self.events.append(Event(at=self.now, kind=kind, id=id, request_id=self._request_id, **parts))
+        cause = self._cause
+        self.events.append(
+            Event(at=self.now, kind=kind, id=id, request_id=cause.request_id, actor=cause.actor, **parts)
+        )
 
     def take_changes(self) -> dict[Key, set[str]]:
         """What changed since this was last asked."""

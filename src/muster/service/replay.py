@@ -50,7 +50,13 @@ def _fold(realm: Realm, each: Logged) -> None:
             f"the log changes {event.kind} {event.id} before it is there (at {each.sequence})",
             hint="it was not written by Muster alone; restore it from a copy",
         )
-    fold(realm, event)
+    try:
+        fold(realm, event)
+    except TypeError as error:  # A field is missing that every subject has.
+        raise StoreError(
+            f"the log cannot be read: {event.kind} {event.id} is not whole (at {each.sequence})",
+            hint="restore the database from a copy",
+        ) from error
     realm.version = each.version
 
 

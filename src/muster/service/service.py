@@ -8,33 +8,31 @@ answered after whatever it shows has been committed.
 from __future__ import annotations
 
 import asyncio
+import time
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import field
 from datetime import datetime, timedelta
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
-from muster.frozen import dataclass
-from muster.model.wire.infra_env import HostStaticNetworkConfig
 from muster.model.wire.reports import StepReply
-from muster.release.model import Release
-from muster.service.background import Background, Handle, LoopBackground
+from muster.service.background import Handle
 from muster.service.clock import WatchedClock
+from muster.service.edge.rate import Allowance, Rate
 from muster.service.engine import Engine
-from muster.service.house import House
-from muster.service.logs import Tail
+from muster.service.log_archives import LogArchives, StoredArchives
+from muster.service.logs import Tail, Turns
 from muster.service.news import Newsroom
-from muster.service.offers import Offers
 from muster.service.preparing import Preparer
-from muster.service.realm import Draft, Realm
+from muster.service.readiness import Readiness
+from muster.service.realm import NO_CAUSE, Cause, Draft, Realm
 from muster.service.refusals import NotFound, Outdated, Unavailable
-from muster.service.release_driver import ReleaseDriver
-from muster.service.state import InfraEnv, Kind
+from muster.service.state import Kind
 from muster.service.states.clock import extend_waits, move_times
 from muster.service.steps.sent import Sent, note_reply
 from muster.service.store.port import Change, ConflictError, Store, StoreError
+from muster.service.surroundings import Committer, Surroundings
 from muster.service.upkeep import Upkeep
 from muster.service.validations.disabled import is_judged_otherwise, judge_again
 
@@ -46,106 +44,6 @@ _LONGEST_S: Final = 10.0
 """Somebody may set the clock at any time, which nobody is told."""
 _LATER: Final = timedelta(seconds=5)
 """When what is due is tried again that could not be written."""
-
-
-class Committer(Protocol):
-    """What makes changes durable."""
-
-    async def commit(self, changes: Sequence[Change]) -> None:
-        """Return when they are; ConflictError or StoreError when they are not."""
-
-    def submit(self, changes: Sequence[Change]) -> asyncio.Future[None]:
-        """Write them after all that were given before."""
-
-    async def settled(self, *realms: str) -> None:
-        """Return when all that is in memory of realms now is durable."""
-
-    def is_stale(self, realm: str) -> bool:
-        """Whether something of a realm was not written, so that it has to be loaded again."""
-
-    def renew(self, realm: str) -> None:
-        """A realm was loaded again."""
-
-    def pending(self, realm: str) -> asyncio.Future[None] | None:
-        """What is on its way to the store, if anything is."""
-
-
-class Vault(Protocol):
-    """What hides secrets where they are kept."""
-
-    def seal(self, subject: str, field: str, text: str) -> str: ...
-
-    def open(self, subject: str, field: str, sealed: str) -> str: ...
-
-
-class Media(Protocol):
-    """What makes boot media of infra-envs."""
-
-    def url_of(self, infra_env: InfraEnv) -> tuple[str, datetime]:
-        """Where its medium can be had, and until when."""
-
-    def file_url_of(self, infra_env: InfraEnv, query: dict[str, str]) -> tuple[str, datetime]:
-        """Where a file of it can be had, and until when."""
-
-    def ignition_of(self, infra_env: InfraEnv) -> bytes: ...
-
-    def networks_of(self, infra_env: InfraEnv) -> bytes:
-        """Its static networks as a tar archive."""
-
-    def initrd_of(self, infra_env: InfraEnv) -> bytes | None:
-        """Its static networks for an initial RAM disk; None when there are none."""
-
-    def script_of(self, infra_env: InfraEnv) -> str:
-        """For iPXE: boot."""
-
-    def redirect_of(self, infra_env: InfraEnv) -> str:
-        """For iPXE: ask again, and say which card it is."""
-
-    def check_networks(self, networks: Iterable[HostStaticNetworkConfig]) -> None:
-        """UserError when hosts could not use these."""
-
-
-class Links(Protocol):
-    """What makes addresses that open one thing without a login."""
-
-    def sign(self, path: str, expires: datetime, *, cluster_id: str) -> str: ...
-
-
-class HostCredentials(Protocol):
-    """What gives hosts tokens of their own."""
-
-    def issue(self, infra_env_id: str, host_id: str) -> str: ...
-
-
-def no_release(version: str, _architecture: str) -> Release | str:
-    """There is none."""
-    return f"there is no release {version}"
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What the service is given: nothing of the world reaches it otherwise."""
-
-    clock: Callable[[], datetime]
-    chance: Callable[[int], bytes]
-    vault: Vault
-    driver: ReleaseDriver
-    media: Media
-    links: Links
-    host_tokens: HostCredentials
-    offers: Offers
-    time_passed: Callable[[Draft, Kind, str, bool], None]
-    """What a deadline means that has come; the last tells whether a host has been silent for too long."""
-    background: Background = field(default_factory=LoopBackground)
-    url: str = ""
-    """Where callers find the service; empty where nobody calls."""
-    house: House = field(default_factory=House)
-    find_release: Callable[[str, str], Release | str] = no_release
-    """The release of a version for an architecture, or why it is not there."""
-    fingerprint: Callable[[], str] = str
-    """Of the certificate that callers see now."""
-    steady: Callable[[], float] | None = None
-    """Seconds that only ever grow, however the clock is set; none: nobody sets it."""
 
 
 class Service:
@@ -168,7 +66,15 @@ class Service:
         self.images: dict[tuple[str, str], tuple[str, ...]] = {}
         """What hosts need of each release that was asked for."""
         self.tails: dict[str, Tail] = {}
+        self.host_events = Allowance(Rate(burst=200, per_second=1 / 300))
+        """Of each host, so an event that a host sends cannot push the others out of sight."""
+        self.realm_events = Allowance(Rate(burst=2000, per_second=1 / 60))
+        """Of all hosts of a cluster together."""
+        self.log_lines = Allowance(Rate(burst=2000, per_second=100))
         """What hosts told of their journals, by host id."""
+        self.logs: LogArchives = around.logs or StoredArchives(store, self._put_documents, self.new_id)
+        self.log_views = Turns("logs")
+        """Who reads archives of logs: one at a time."""
         self.requests: Counter[tuple[str, int]] = Counter()
         """How often each operation was answered with each status."""
         self.on_stranger: Callable[[str, str], Awaitable[None]] | None = None
@@ -176,6 +82,7 @@ class Service:
         self._committer = committer
         self.upkeep = Upkeep(engine, store, committer, self.now, self._taken_over, around.background)
         self._clock = WatchedClock(around.clock, around.steady)
+        self.readiness = Readiness(store, around.steady or time.monotonic)
         self._writing: set[asyncio.Task[None]] = set()
         self._timers_changed = asyncio.Event()
         self._to_call: set[str] = set()
@@ -198,6 +105,11 @@ class Service:
         else:
             self._write_all(lambda draft: extend_waits(draft, away), self.now())
 
+    async def write_all(self, decide: Callable[[Draft], None]) -> None:
+        """Decide about every realm, on behalf of the service itself, and wait until that is written."""
+        self._write_all(decide, self.now())
+        await asyncio.gather(*self._writing)
+
     def judge_again(self, disabled: frozenset[str]) -> None:
         """What was judged while other validations were switched off is judged anew."""
         self._write_all(judge_again, self.now(), lambda realm: is_judged_otherwise(realm, disabled))
@@ -217,8 +129,12 @@ class Service:
                 task.add_done_callback(self._writing.discard)
 
     async def _written(self, written: asyncio.Future[None], change: Change) -> None:
-        with suppress(StoreError):  # It is forgotten with the next look at the realm.
+        try:
             await written
+        except StoreError as error:  # It is forgotten with the next look at the realm.
+            self._note_failure(error)
+        else:
+            self.readiness.note()
             self.published([change])
 
     def note_answered(self, host: str, answer: StepReply) -> None:
@@ -248,14 +164,6 @@ class Service:
         except StoreError as error:
             raise Unavailable(error.message, hint=error.hint) from error
 
-    def is_ready(self) -> bool:
-        """Whether the store answers."""
-        try:
-            self.store.document("", "", "")
-        except StoreError:
-            return False
-        return True
-
     # Changing
 
     async def change(
@@ -267,10 +175,16 @@ class Service:
         """
         for _ in range(_TRIES):
             realm = find()
-            change, answer = self.engine.change(realm, decide, self.now(), request_id)
+            change, answer = self.engine.change(realm, decide, self.now(), self._cause(request_id))
             if await self._commit([change] if change is not None else [], realm.id):
                 return answer
         raise Unavailable("too many others change the same cluster", hint="ask again")
+
+    async def _put_documents(self, realm: str, documents: dict[tuple[str, str], bytes | None]) -> None:
+        """Write files of a cluster, without an event."""
+        await self.change(
+            lambda: self.engine.realm_of("cluster", realm), lambda draft: draft.documents.update(documents)
+        )
 
     async def move(
         self, find: Callable[[], Sequence[Realm]], decide: Callable[..., T], request_id: str = ""
@@ -278,10 +192,14 @@ class Service:
         """Decide about several realms at once."""
         for _ in range(_TRIES):
             realms = find()
-            changes, answer = self.engine.move(realms, decide, self.now(), request_id)
+            changes, answer = self.engine.move(realms, decide, self.now(), self._cause(request_id))
             if await self._commit(changes, *(realm.id for realm in realms)):
                 return answer
         raise Unavailable("too many others change the same clusters", hint="ask again")
+
+    def _cause(self, request_id: str) -> Cause:
+        """Which request a change comes from, and who sent it; timers and background work have none."""
+        return Cause(request_id, self.around.actor()) if request_id else NO_CAUSE
 
     async def _commit(self, changes: list[Change], *realms: str) -> bool:
         """Whether all is durable now; if somebody was quicker, these realms are as the store has them."""
@@ -292,11 +210,18 @@ class Service:
             await self._catch_up(realms)
             return False
         except StoreError as error:
+            self._note_failure(error)
             with suppress(Unavailable):
                 await self._catch_up(realms)
             raise Unavailable(error.message, hint=error.hint) from error
+        if changes:
+            self.readiness.note()
         self.published(changes)
         return True
+
+    def _note_failure(self, error: StoreError) -> None:
+        if not isinstance(error, ConflictError):
+            self.readiness.note(error)
 
     async def _catch_up(self, realms: Iterable[str]) -> None:
         """Forget what could not be written: these realms become what the store has."""

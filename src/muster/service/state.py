@@ -80,6 +80,19 @@ class Peer(State, frozen=True, kw_only=True):
     loss_percent: int = 0
 
 
+class EnrolmentRequest(State, frozen=True, kw_only=True):
+    """A host that is being installed wants to register with another key: a person has to approve that."""
+
+    key: str
+    """The public key that it has now."""
+    address: str
+    """Where it called from."""
+    requested_at: datetime
+    differs: tuple[str, ...] = ()
+    """What is not as it was, in words."""
+    approved_key: str = ""
+
+
 class Host(State, frozen=True, kw_only=True):
     """A machine that booted our medium."""
 
@@ -97,10 +110,13 @@ class Host(State, frozen=True, kw_only=True):
     updated_at: datetime
     discovery_agent_version: str = ""
     user_name: str = ""
+    public_key: str = ""
+    """The key pair that it is bound to; empty: it has none, and uses the token of its medium."""
+    enrolment_request: EnrolmentRequest | None = None
     enrolled: bool = False
-    """It has called with a token of its own; that of its medium is not good for it any more."""
+    """It has called with a token of its own."""
     enrolment: int = 0
-    """How often it registered with the token of its medium; own tokens from before are worthless."""
+    """How often it was bound to a key; own tokens from before are worthless."""
     # What it is told to be.
     role: str = "auto-assign"
     suggested_role: str = "auto-assign"

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import tarfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, Final
+from typing import IO, Any, Final, cast
 
 from muster.errors import cannot
 from muster.files import part_of, sync_folder
@@ -18,6 +20,8 @@ _PRIVATE: Final = 0o600
 _MOST_FILES: Final = 5000
 _MOST_BYTES: Final = 64 << 20
 """Of one file, when a bundle is taken apart."""
+_MOST_UNPACKED: Final = 512 << 20
+"""Of a whole archive."""
 _DAMAGED: Final = (tarfile.TarError, EOFError, zlib.error)
 
 
@@ -57,7 +61,8 @@ def unpack(file: IO[bytes], target: Path, clean: Callable[[str], str], room: Roo
     """Take the texts of an archive without the folder that all are in; what breaks off is kept so far."""
     missed: list[tuple[str, str]] = []
     try:
-        with tarfile.open(fileobj=file, mode="r|gz") as tar:
+        source = cast("IO[bytes]", _Bounded(gzip.GzipFile(fileobj=file)))
+        with tarfile.open(fileobj=source, mode="r|") as tar:
             for number, entry in enumerate(tar):
                 name = _safe_name(entry)
                 if number >= _MOST_FILES:
@@ -70,6 +75,41 @@ def unpack(file: IO[bytes], target: Path, clean: Callable[[str], str], room: Roo
     except OSError as error:  # What gzip does not understand is one, too.
         missed.append((target.name, str(error).lower()))
     return Kept(tuple(missed))
+
+
+def as_file(pieces: Iterator[bytes]) -> IO[bytes]:
+    """Pieces of an archive as a file that can only be read, in bounded memory."""
+    return io.BufferedReader(_Pieces(pieces))
+
+
+class _Bounded(io.RawIOBase):
+    """A stream of bounded length: tarfile reads names of any length, and skips entries of any size."""
+
+    def __init__(self, source: gzip.GzipFile) -> None:
+        self._source, self._left = source, _MOST_UNPACKED
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._source.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise tarfile.ReadError(f"it unpacks to more than {_MOST_UNPACKED >> 20} MiB")
+        return data
+
+
+class _Pieces(io.RawIOBase):
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._left = pieces, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        if not self._left:
+            self._left = memoryview(next(self._pieces, b""))
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
 
 
 def _safe_name(entry: tarfile.TarInfo) -> str:

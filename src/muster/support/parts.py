@@ -25,6 +25,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "network/devices.txt": ("nmcli", "--colors", "no", "device", "show"),
     "network/connections.txt": ("nmcli", "--colors", "no", "connection", "show"),
     "network/sockets.txt": ("ss", "--tcp", "--udp", "--all", "--numeric", "--processes"),
+    "network/firewall.txt": ("nft", "list", "table", "inet", "muster"),
     "time/clock.txt": ("timedatectl", "status"),
     "time/sources.txt": ("chronyc", "-n", "sources", "-v"),
     "time/tracking.txt": ("chronyc", "-n", "tracking"),

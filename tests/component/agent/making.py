@@ -24,6 +24,7 @@ def example(name: str, target: Path) -> Path:
 
 def create(site: Path, live: Live | None, verb: str = "image", *more: str) -> Result:
     base = ["--base-image", str(live.path)] if live else []
+    base.append("--release-by-tag")  # No registry is asked.
     return run("agent", "create", verb, "--dir", str(site), *base, *more)
 
 

@@ -18,6 +18,11 @@ from tests.component.live import run as program
 from tests.component.muster import run
 
 
+def again_with(live: Live) -> tuple[str, ...]:
+    """What `make` made a medium with."""
+    return "--base-image", str(live.path), "--release-by-tag"
+
+
 def test_every_file_with_a_checksum_can_be_verified(site: Path, build_x86: Live) -> None:
     make(site, build_x86, "pxe-files")
     checksums = sorted((site / "boot-artifacts").glob("*.fsverity"))
@@ -37,12 +42,12 @@ def test_configurations_and_generic_images_are_compared_or_refused(
 ) -> None:
     make(site, None, "config-image")
     config = site / "agentconfig.noarch.iso"
-    assert run("media", "verify", str(config), "--rebuild", str(site)).status == 0
+    assert run("media", "verify", str(config), "--rebuild", str(site), "--release-by-tag").status == 0
     generic = tmp_path / "generic"
     generic.mkdir()
     make(generic, build_x86, "unconfigured-image")
     iso = generic / "agent-unconfigured.x86_64.iso"
-    done = run("media", "verify", str(iso), "--rebuild", str(site), "--base-image", str(build_x86.path))
+    done = run("media", "verify", str(iso), "--rebuild", str(site), *again_with(build_x86))
     assert done.status == 1
     assert "is an image for hosts of any site, which --rebuild cannot make again" in done.err
 
@@ -71,7 +76,7 @@ def test_signatures_and_verification(site: Path, tmp_path: Path, build_x86: Live
 
 def test_the_first_difference_is_named(site: Path, tmp_path: Path, build_x86: Live) -> None:
     make(site, build_x86)
-    iso, base = site / ISO, ("--base-image", str(build_x86.path))
+    iso, base = site / ISO, again_with(build_x86)
     assert run("media", "verify", str(iso), "--rebuild", str(site), *base).status == 0
     other = Path(shutil.copytree(site, tmp_path / "other"))
     config = other / "agent-config.yaml"
@@ -122,7 +127,7 @@ def test_what_is_no_medium(tmp_path: Path, arguments: tuple[str, ...]) -> None:
 
 def test_a_stick_and_a_changed_argument_are_told(site: Path, tmp_path: Path, build_x86: Live) -> None:
     make(site, build_x86)
-    again = ("--rebuild", str(site), "--base-image", str(build_x86.path))
+    again = ("--rebuild", str(site), *again_with(build_x86))
     stick, changed = tmp_path / "stick.img", tmp_path / "changed.iso"
     stick.write_bytes((site / ISO).read_bytes() + bytes(5000))
     good = run("media", "verify", str(stick), *again)
@@ -134,4 +139,7 @@ def test_a_stick_and_a_changed_argument_are_told(site: Path, tmp_path: Path, bui
     config = bytearray((site / "agentconfig.noarch.iso").read_bytes())
     config[-3000] ^= 255
     changed.write_bytes(config)
-    assert "config.gz, byte" in run("media", "verify", str(changed), "--rebuild", str(site)).out
+    assert (
+        "config.gz, byte"
+        in run("media", "verify", str(changed), "--rebuild", str(site), "--release-by-tag").out
+    )

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from muster.image.cache.places import key_of
 from muster.image.cache.store import Cache
@@ -21,6 +22,7 @@ from muster.image.iso.volume import Volume
 from muster.image.reading import read_medium
 from muster.release.store.store import Store, create_store, open_store
 from muster.release.store.verify import verify_store
+from muster.signature import load_public_key
 from tests.component.agent.making import ISO, example
 from tests.component.live import Live
 from tests.component.muster import Result, run
@@ -35,7 +37,8 @@ from tests.component.release.payload import (
     make_release,
 )
 from tests.component.release.rough_registry import BASIC, LOGIN
-from tests.component.release.served import Served, make_papers, save_users, start_registry
+from tests.component.release.served import Served, make_papers, make_signing_pair, save_users, start_registry
+from tests.component.service.whole import small_release
 
 OVERRIDE = "OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE"
 
@@ -56,6 +59,10 @@ class Offered:
     @property
     def by_tag(self) -> str:
         return f"{REGISTRY}/{RELEASE}:{VERSION}-x86_64"
+
+    @property
+    def pinned(self) -> str:
+        return f"{self.by_tag}@{self.made.image.digest}"
 
 
 @pytest.fixture
@@ -112,12 +119,13 @@ def test_the_sites_mirrors_login_and_authority_are_used(mirrored: Path, offered:
 def test_a_flag_wins_and_is_told(mirrored: Path, offered: Offered) -> None:
     name = f"{offered.served.place}/{RELEASE}:{VERSION}-x86_64"
     create(mirrored, "--release", name, "--base-image-sha256", sha256_of(offered))
-    assert release_of(mirrored / ISO) == name
+    pinned = f"{name}@{offered.made.image.digest}"
+    assert release_of(mirrored / ISO) == pinned
     wrong = create(mirrored, "--release", name, "--base-image-sha256", "0" * 64, status=1)
     assert "expected 0000" in wrong.err
     other = create(mirrored, "--release", name, env={OVERRIDE: "registry.example.com/other:1"})
     assert f"--release names {name}, which is installed instead of" in other.err
-    assert release_of(mirrored / ISO) == name
+    assert release_of(mirrored / ISO) == pinned
 
 
 def sha256_of(offered: Offered) -> str:
@@ -127,7 +135,7 @@ def sha256_of(offered: Offered) -> str:
 def test_a_store_needs_no_network(site: Path, offered: Offered) -> None:
     offered.served.end()
     create(site, "--release", offered.store.root)
-    assert release_of(site / ISO) == offered.by_tag
+    assert release_of(site / ISO) == offered.pinned
     assert create(site, "--release", offered.store.root).out.startswith("nothing has changed")
     verdict = run("media", "verify", site / ISO, "--rebuild", site, "--release", offered.store.root)
     assert verdict.status == 0, verdict.err
@@ -233,7 +241,7 @@ def test_a_medium_carries_its_release(site: Path, offered: Offered, tmp_path: Pa
     assert create(site, *flags, "--embed-release").out.startswith("nothing has changed")
     verdict = run("media", "verify", site / ISO, "--rebuild", site, *flags)
     assert verdict.status == 0, verdict.err + verdict.out
-    assert release_of(site / ISO) == offered.by_tag
+    assert release_of(site / ISO) == offered.pinned
 
 
 def test_a_release_at_a_registry_is_brought_first(mirrored: Path, offered: Offered) -> None:
@@ -280,5 +288,79 @@ def test_a_generic_medium_carries_a_release_too(tmp_path: Path, offered: Offered
 
 
 def test_no_release_at_all_is_told(site: Path, build_x86: Live) -> None:
-    done = create(site, "--base-image", build_x86.path, "--embed-release", status=1)
+    done = create(site, "--release-by-tag", "--base-image", build_x86.path, "--embed-release", status=1)
     assert "no release is named that the medium could carry" in done.err
+
+
+def test_a_medium_names_the_release_by_digest_or_the_user_accepts_a_tag(site: Path, build_x86: Live) -> None:
+    """A tag that cannot be looked up is no release: what hosts install would be decided by their registry."""
+    env = {OVERRIDE: "127.0.0.1:1/ocp/release:4.22.0-x86_64"}
+    base = ("--base-image", build_x86.path)
+    refused = create(site, *base, status=1, env=env)
+    assert (
+        "the digest of the release 127.0.0.1:1/ocp/release:4.22.0-x86_64 cannot be looked up" in refused.err
+    )
+    assert "--release-by-tag" in refused.err
+    assert not (site / ISO).exists()
+    accepted = create(site, *base, "--release-by-tag", env=env)
+    assert "cannot tell whether it was changed" in accepted.err
+    assert (
+        "(by tag: hosts install what their registry has under it)" in run("media", "inspect", site / ISO).out
+    )
+
+
+def test_a_release_key_goes_onto_the_medium_when_the_release_is_signed(site: Path, offered: Offered) -> None:
+    offered.served.end()
+    private, public = make_signing_pair(site.parent)
+    key = site.parent / "more"
+    key.mkdir()
+    _, other = make_signing_pair(key)
+    flags = ("--release", offered.store.root, "--release-key")
+    unsigned = create(site, *flags, public, status=1)
+    assert "a signature is required, and none of the release" in unsigned.err
+    signed = run("release", "sign", "--store", offered.store.root, "--key", private)
+    assert signed.status == 0, signed.err
+    assert offered.made.image.digest in signed.out
+    wrong = create(site, *flags, other, status=1)
+    assert "is not signed by the required key" in wrong.err
+    assert not (site / ISO).exists()
+    create(site, *flags, public, "--embed-release")
+    shown = run("media", "inspect", site / ISO).out
+    assert f"release  {offered.pinned}\n" in shown
+    der = load_public_key(public).public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    assert f"signed   by the key sha256:{hashlib.sha256(der).hexdigest()}; hosts check it" in shown
+    assert f"release  {offered.pinned}" in run("media", "audit", site / ISO).out
+    tag = f"sha256-{offered.made.image.digest.removeprefix('sha256:')}.sig"
+    assert tag.encode() in carried_by(site / ISO)["index.json"], "the signature goes with the release"
+    files = {file.path: file.data for file in read_medium(site / ISO).files}
+    assert files["/etc/assisted/release-key.pem"] == public.read_bytes()
+
+
+def test_a_copy_of_a_release_has_its_signature(offered: Offered, tmp_path: Path) -> None:
+    private, public = make_signing_pair(tmp_path)
+    assert run("release", "sign", "--store", offered.store.root, "--key", private).status == 0
+    done = run("release", "mirror", offered.store.root, tmp_path / "copy")
+    assert done.status == 0, done.err
+    folder = tmp_path / "generic"
+    folder.mkdir()
+    flags = ("--dir", folder, "--release", tmp_path / "copy", "--release-key", public)
+    made = run("agent", "create", "unconfigured-image", *flags)
+    assert made.status == 0, made.err
+
+
+def test_a_medium_for_kubernetes_has_one_key_of_the_api(site: Path, build_x86: Live, tmp_path: Path) -> None:
+    """The other two are for OpenShift's installer; an unknown release may be OpenShift's."""
+    small_release(tmp_path)
+    base = ("--base-image", build_x86.path)
+
+    def keys() -> list[str]:
+        secrets = json.loads(run("media", "audit", site / ISO, "-o", "json").out)["secrets"]
+        assert all(each["purpose"] for each in secrets)
+        return [Path(each["place"]).name for each in secrets if each["place"].endswith("signer.key")]
+
+    create(site, *base, "--release", tmp_path / "store")
+    assert keys() == ["kube-apiserver-lb-signer.key"]
+    verdict = run("media", "verify", site / ISO, "--rebuild", site, *base, "--release", tmp_path / "store")
+    assert verdict.status == 0, verdict.err + verdict.out
+    create(site, *base, "--release-by-tag")
+    assert len(keys()) == 3

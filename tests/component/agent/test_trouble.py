@@ -30,7 +30,7 @@ def test_a_base_image_that_is_none(site: Path, tmp_path: Path, content: bytes | 
     path = tmp_path / "base.iso"
     if content is not None:
         path.write_bytes(content)
-    done = run("agent", "create", "image", "--dir", str(site), "--base-image", str(path))
+    done = run("agent", "create", "image", "--dir", str(site), "--release-by-tag", "--base-image", str(path))
     assert done.status == 1
     assert said in done.err
     assert "hint:" in done.err
@@ -41,14 +41,24 @@ def test_a_base_image_that_was_cut_off(site: Path, tmp_path: Path, build_x86: Li
     path = tmp_path / "base.iso"
     data = build_x86.path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    done = run("agent", "create", "image", "--dir", str(site), "--base-image", str(path))
+    done = run("agent", "create", "image", "--dir", str(site), "--release-by-tag", "--base-image", str(path))
     assert done.status == 1
     assert "hint:" in done.err
 
 
 def test_a_base_image_is_never_replaced(site: Path, build_x86: Live) -> None:
     shutil.copy(build_x86.path, site / ISO)
-    done = run("agent", "create", "image", "--dir", str(site), "--base-image", str(site / ISO), "--force")
+    done = run(
+        "agent",
+        "create",
+        "image",
+        "--dir",
+        str(site),
+        "--release-by-tag",
+        "--base-image",
+        str(site / ISO),
+        "--force",
+    )
     assert done.status == 1
     assert "is the base image itself" in done.err
     assert (site / ISO).read_bytes() == build_x86.path.read_bytes()
@@ -96,7 +106,7 @@ def test_an_image_for_other_machines_is_refused(site: Path, tmp_path: Path) -> N
     path = tmp_path / "arm.iso"
     kernel = bytes(0x38) + b"ARM\x64"
     path.write_bytes(media.build(files={"images/pxeboot/vmlinuz": kernel}))
-    done = run("agent", "create", "image", "--dir", str(site), "--base-image", str(path))
+    done = run("agent", "create", "image", "--dir", str(site), "--release-by-tag", "--base-image", str(path))
     assert "is for aarch64, and the hosts of the site are x86_64" in done.err
 
 
@@ -106,7 +116,16 @@ def test_an_interrupt_leaves_nothing_half_written(site: Path, tmp_path: Path, bu
     shutil.copy(build_x86.path, base)
     with base.open("r+b") as file:
         file.truncate(base.stat().st_size + (300 << 20))
-    arguments = ("agent", "create", "image", "--dir", str(site), "--base-image", str(base))
+    arguments = (
+        "agent",
+        "create",
+        "image",
+        "--dir",
+        str(site),
+        "--release-by-tag",
+        "--base-image",
+        str(base),
+    )
     before = {path.name: path.read_bytes() for path in site.iterdir()}
     for wait in (0.0, 0.02, 0.05, 0.1, 0.2):
         process = subprocess.Popen(
@@ -178,7 +197,7 @@ def test_a_full_disk_leaves_nothing_half_written(site: Path, tmp_path: Path, bui
 def test_a_base_image_that_was_customized_is_said(site: Path, tmp_path: Path, build_x86: Live) -> None:
     base = tmp_path / "custom.iso"
     coreos_installer("iso", "kargs", "modify", "--append", "quiet", "-o", base, build_x86.path)
-    done = run("agent", "create", "image", "--dir", str(site), "--base-image", str(base))
+    done = run("agent", "create", "image", "--dir", str(site), "--release-by-tag", "--base-image", str(base))
     assert done.status == 0
     assert "was customized before" in done.err
     assert coreos_installer("iso", "kargs", "show", site / ISO).decode().strip() == KARGS

@@ -25,7 +25,7 @@ def site(tmp_path: Path) -> Path:
     base, made = tmp_path / "live.iso", tmp_path / "site"
     base.write_bytes(media.image(media.MODERN))
     shutil.copytree(EXAMPLE, made)
-    done = muster.run("agent", "create", "image", "--dir", made, "--base-image", base)
+    done = muster.run("agent", "create", "image", "--dir", made, "--base-image", base, "--release-by-tag")
     assert done.status == 0, done.err
     return made
 

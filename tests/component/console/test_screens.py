@@ -58,9 +58,10 @@ def test_what_changes_is_shown(stand: Stand) -> None:
             stand.sight = ServiceSight(Trouble.SILENT, "connection refused")
             await screen.shows("it does not answer: connection refused")
             stand.write(
-                "run/muster/login-secret", json.dumps({"code": "1111 2222", "until": "2026-03-01T12:05:00Z"})
+                "run/muster/login-secret",
+                json.dumps({"code": "11111 22222", "until": "2026-03-01T12:05:00Z"}),
             )
-            await screen.shows("1111 2222")
+            await screen.shows("11111 22222")
 
     play(scene)
 

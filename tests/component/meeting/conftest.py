@@ -20,6 +20,7 @@ from muster.agent.meeting.acting import SERVICE
 from muster.agent.meeting.choice import Kind, Standing, Want, Wish
 from muster.agent.meeting.place import MeetingPlace
 from muster.board import Notice, read_notice
+from muster.model.firewall import render_live
 from muster.model.meeting import AGENT_TOKEN, ENVIRONMENT, SERVICE_AUTHORITY
 from muster.model.service_card import CARD_FILE, LOGIN_FILE, LoginCode, ServiceCard
 from muster.run import run
@@ -96,7 +97,7 @@ class Host:
             assert time.monotonic() < end, (self.name, self.standing, self.notice)
             time.sleep(0.05)
 
-    def serve(self, code: str = "1234 5678") -> ServiceCard:
+    def serve(self, code: str = "8QK2M 7WXNB") -> ServiceCard:
         """What the service of the rendezvous host leaves for others when it is up."""
         keys = self.root / SERVICE / "keys"
         keys.mkdir(parents=True, exist_ok=True)
@@ -120,7 +121,7 @@ NewHost: TypeAlias = Callable[[], Host]
 
 @pytest.fixture
 def new_host(root: None, tmp_path: Path) -> Iterator[NewHost]:
-    """Makes hosts on one network."""
+    """Makes hosts on one network, each behind the firewall of live hosts."""
     tag = secrets.token_hex(3)
     switch = f"test-{tag}-s"
     run(["ip", "netns", "add", switch])
@@ -144,6 +145,7 @@ def new_host(root: None, tmp_path: Path) -> Iterator[NewHost]:
             f"address add fd00::{number}/64 dev eth0 nodad",
         ):
             run(["ip", "-n", space, *words.split()])
+        run(["ip", "netns", "exec", space, "nft", "--file", "-"], feed=render_live())
         host = Host(tmp_path / space, space, number)
         hosts.append(host)
         return host

@@ -53,7 +53,7 @@ def test_one_is_chosen_and_others_join_it(new_host: NewHost) -> None:
         assert card == parse_card((first.root / "run/muster" / CARD_FILE).read_bytes())
         login = parse_login((each.root / "run/muster" / LOGIN_FILE).read_bytes())
         assert login is not None
-        assert login.code == "1234 5678"
+        assert login.code == "8QK2M 7WXNB"
     assert not first.has(f"{FOLDER}/joined.json")
     assert first.place.load_found() == ()
 

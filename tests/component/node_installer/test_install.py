@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from muster.errors import ExternalError
 from muster.model.replacement import CONFIG_FILE, Replacement
+from muster.node.disk import CARRIED_HASH
 from muster.node.install import install
 from muster.node.parts import WrittenDisk
 from muster.node.standing_in import KeptConfig, make_request
@@ -44,6 +46,30 @@ def test_a_control_plane_host(host: PlainHost) -> None:
     assert command[-3:-1] == ("--image-file=/run/muster/metal", "--insecure")
     assert host.copying.config == IGNITION
     assert not (host.ports().folder / "host.ign").exists()
+
+
+def expect(host: PlainHost, image: Path, sha256: str) -> None:
+    """What the initial RAM disk says of the image."""
+    path = host.machine.root / CARRIED_HASH.lstrip("/")
+    path.write_text(f"{sha256} {image.stat().st_size}\n")
+
+
+def test_an_image_with_the_expected_hash_is_written(host: PlainHost, image: Path) -> None:
+    expect(host, image, hashlib.sha256(image.read_bytes()).hexdigest())
+    assert asyncio.run(install(request(), host.ports())) is None
+    assert any(info.startswith("checking the system's image: ") for _, info, _ in host.listener.stages)
+    assert host.copying.commands
+
+
+def test_nothing_is_erased_for_an_image_that_was_changed(host: PlainHost, image: Path) -> None:
+    expect(host, image, "0" * 64)
+    failure = asyncio.run(install(request(), host.ports()))
+    assert failure is not None
+    assert "is damaged, or was changed" in failure
+    assert "nothing was written" in failure
+    assert host.listener.stages[-1][0] == "Failed"
+    assert not host.copying.commands
+    assert not any(command[0] in ("wipefs", "sgdisk", "blkdiscard") for command in host.machine.asked)
 
 
 def test_the_configuration_is_for_root_alone_while_it_is_needed(host: PlainHost) -> None:

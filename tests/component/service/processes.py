@@ -25,11 +25,11 @@ from muster.lab.sim.crew import make_loops
 from muster.lab.sim.machines import Machine
 from muster.lab.sim.over_http import Drive, HttpPort, Pace, Target, make_context, open_session
 from muster.lab.sim.port import Got, Poll, Request
+from muster.lab.sim.stand_ins import INGRESS
 from muster.lab.sim.world import Surroundings, World
 from muster.service.auth.keys import load_key_ring
 from muster.service.auth.personas import Grant, Persona
 from muster.service.auth.tokens import Tokens
-from tests.component.service.test_installation import INGRESS
 from tests.component.service.whole import QUICK, Person, small_release
 
 _LATER_S = 8 * 3600
@@ -243,17 +243,25 @@ async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[asyncio.Task
 
 async def install(person: Person, cluster: dict[str, Any]) -> dict[str, Any]:
     """From hosts that come up to an installed cluster, by those who ask until they are answered."""
-    id, agent = cluster["id"], person.agent_token(cluster["infra_env_id"])
+    id = cluster["id"]
     path = f"/clusters/{id}"
     await until(person, id, "ready")
     await insist(person, id, "installing", ("POST", f"{path}/actions/install"))
     await until(person, id, "finalizing")
+    agent = await _token_of_controller(person, id)
     report = {"name": "console", "status": "available", "status_info": "up"}
     await insist(person, id, "", ("PUT", f"{path}/monitored-operators", report), X_Secret_Key=agent)
     await insist(person, id, "", ("POST", f"{path}/uploads/ingress-cert", INGRESS), X_Secret_Key=agent)
     done = ("POST", f"{path}/actions/complete-installation", {"is_success": True})
     await insist(person, id, "installed", done, X_Secret_Key=agent)
     return await until(person, id, "installed")
+
+
+async def _token_of_controller(person: Person, id: str) -> str:
+    while True:
+        with contextlib.suppress(aiohttp.ClientError, OSError, AssertionError, KeyError):
+            return await person.controller_token(id)
+        await asyncio.sleep(0.1)
 
 
 async def until(person: Person, id: str, status: str) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from muster.lab.sim.stand_ins import INGRESS
 from tests.component.service.aicli import settle_in
 from tests.component.service.processes import Served, insist, person, until, watched_hosts
-from tests.component.service.test_installation import INGRESS
 from tests.component.service.whole import machines
 
 Tell = Callable[[str], None]
@@ -31,7 +31,6 @@ async def spend_a_day(
             f"/clusters/{cluster['id']}",
             (await someone.ask("GET", "/infra-envs")).json[0]["id"],
         )
-        agent = someone.agent_token(infra_env)
         async with watched_hosts(someone, infra_env, machines(count)):
             await aicli("wait", "cluster", "-s", "ready", "alpha")
             tell("all hosts known")
@@ -39,6 +38,7 @@ async def spend_a_day(
             waiting = asyncio.ensure_future(aicli("wait", "cluster", "alpha"))
             await until(someone, cluster["id"], "finalizing")
             tell("all hosts installed")
+            agent = await someone.controller_token(cluster["id"])
             report = {"name": "console", "status": "available", "status_info": "up"}
             for request in (
                 ("PUT", f"{path}/monitored-operators", report),

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from muster.model.meeting import AGENT_TOKEN
+from muster.service.house import House
 from tests.component.live import Live, coreos_installer
 from tests.component.service.aicli import Aicli, settle_in
 from tests.component.service.test_installation import finish
@@ -68,7 +69,7 @@ async def _look_at_clusters(aicli: Aicli) -> None:
 
 
 async def _change_clusters(aicli: Aicli) -> None:
-    change = ("-P", "additional_ntp_source=ntp.example.com", "-P", "tags=[a,b]", "-P", "fips=true")
+    change = ("-P", "additional_ntp_source=ntp.example.com", "-P", "tags=[a,b]", "-P", "fips=false")
     networks = ("-P", "machine_networks=[192.0.2.0/24]", "-P", "cluster_networks=[10.132.0.0/14]")
     await aicli("update", "cluster", *change, *networks, "-P", "ignore_validations=true", "alpha")
     about = the_one(await aicli.clusters(), "alpha")
@@ -77,7 +78,7 @@ async def _change_clusters(aicli: Aicli) -> None:
     assert about["cluster_networks"][0]["host_prefix"] == 23
     assert json.loads(about["ignored_cluster_validations"]) == ["all"]
     config = yaml.safe_load(await aicli("download", "installconfig", "--stdout", "alpha"))
-    assert config["fips"] is True
+    assert not config.get("fips")
     await aicli("update", "installconfig", "-P", "network_type=Calico", "alpha")
     config = yaml.safe_load(await aicli("download", "installconfig", "--stdout", "alpha"))
     assert config["networking"]["networkType"] == "Calico"
@@ -209,7 +210,7 @@ async def _look_at_the_end(site: Whole, aicli: Aicli) -> None:
 
 def test_a_pool_of_hosts(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with open_service(tmp_path) as site:
+        async with open_service(tmp_path, house=House(admits_keyless=True)) as site:
             aicli = settle_in(site, tmp_path / "home")
             await aicli("create", "infraenv", *named(site), "pool")
             await aicli("create", "cluster", *named(site, "-P", "infraenv=false"), *VIPS, "alpha")

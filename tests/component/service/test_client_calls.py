@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from muster.lab.sim.stand_ins import INGRESS
 from muster.service.api.views.clusters import NEVER
+from muster.service.house import House
 from tests.component.live import Live
 from tests.component.service.calling import OPERATIONS, Caller, models
 from tests.component.service.test_client_operations import NOT_OFFERED
-from tests.component.service.test_installation import INGRESS
 from tests.component.service.whole import PULL_SECRET, SSH_KEY, Whole, machines, open_service, play
 from tests.discovery import CA, NETWORK, base_of
 
@@ -99,7 +100,7 @@ def test_every_operation(tmp_path: Path, build_x86: Live) -> None:
 
     async def scene() -> None:
         images = {("x86_64", ""): lambda: base_of(build_x86.path)}
-        async with open_service(tmp_path, images=images) as site:
+        async with open_service(tmp_path, images=images, house=House(admits_keyless=True)) as site:
             async with opened(site) as call:
                 await _catalogue(call, site.version)
                 await _minimal(call, site.version)
@@ -209,8 +210,10 @@ async def _change_full(call: Caller, cluster: str, env: str) -> None:
     assert (await call("v2_get_ignored_validations", cluster)).cluster_validation_ids == '["all"]'
     assert await call("v2_update_cluster_ui_settings", cluster, '{"a": 1}') == '{"a": 1}'
     assert await call("v2_get_cluster_ui_settings", cluster) == '{"a": 1}'
-    await call("v2_update_cluster_install_config", cluster, '{"fips": true}')
-    assert '"fips": true' in await call("v2_get_cluster_install_config", cluster)
+    refused = await call.refused(400, "v2_update_cluster_install_config", cluster, '{"fips": true}')
+    assert refused["reason"].startswith("fips: not done")
+    await call("v2_update_cluster_install_config", cluster, '{"featureSet": "TechPreviewNoUpgrade"}')
+    assert '"featureSet": "TechPreviewNoUpgrade"' in await call("v2_get_cluster_install_config", cluster)
 
 
 async def _list_full(call: Caller, cluster: str, env: str) -> None:
@@ -267,17 +270,19 @@ async def _installation(site: Whole, called: set[str]) -> None:
     """A cluster from its hosts to its end, with what runs on them."""
     made = await site.make_cluster()
     id, env = made["id"], made["infra_env_id"]
-    async with opened(site, site.agent_token(env)) as call:
-        async with site.hosts(env, machines(3)):
-            await site.until(id, lambda each: each["status"] == "ready")
-            hosts = [each["id"] for each in await call("v2_list_hosts", env)]
-            await _hosts(call, id, env, hosts[0])
-            await site.until(id, lambda each: each["status"] == "ready")
-            await call("v2_install_cluster", id)
-            await site.until(id, lambda each: each["status"] == "finalizing")
-            await _finish(call, id)
+    async with opened(site) as call, site.hosts(env, machines(3)):
+        await site.until(id, lambda each: each["status"] == "ready")
+        hosts = [each["id"] for each in await call("v2_list_hosts", env)]
+        await _hosts(call, id, env, hosts[0])
+        await site.until(id, lambda each: each["status"] == "ready")
+        await call("v2_install_cluster", id)
+        await site.until(id, lambda each: each["status"] == "finalizing")
+        async with opened(site, await site.controller_token(id)) as controller:
+            await _finish(controller, id, (await site.controller(id))["id"])
             await site.until(id, lambda each: each["status"] == "installed")
-        await _after(call, id, env)
+            await _after(controller, id, env)
+        called.update(call.called, controller.called)
+    async with opened(site, site.agent_token(env)) as call:
         await _more_hosts(site, call, id, env)
         called.update(call.called)
     await _by_a_host(site, env, hosts[0], called)
@@ -301,6 +306,9 @@ async def _hosts(call: Caller, cluster: str, env: str, host: str) -> None:
         ),
     }
     _is_whole(models.HostUpdateParams, params)
+    refused = await call.refused(400, "v2_update_host", env, host, models.HostUpdateParams(**params))
+    assert refused["reason"].startswith("fencing_credentials: not done")
+    del params["fencing_credentials"]
     assert (
         await call("v2_update_host", env, host, models.HostUpdateParams(**params))
     ).requested_hostname == "zero"
@@ -328,7 +336,7 @@ async def _until_host(call: Caller, env: str, host: str, status: str) -> None:
         await asyncio.sleep(0.05)
 
 
-async def _finish(call: Caller, id: str) -> None:
+async def _finish(call: Caller, id: str, host: str) -> None:
     """What runs in the cluster says how far it is."""
     (operator,) = await call("v2_list_of_cluster_operators", id, operator_name="console")
     report = models.OperatorMonitorReport(name="console", status="available", status_info="up", version="1")
@@ -338,7 +346,7 @@ async def _finish(call: Caller, id: str) -> None:
     await call("v2_update_cluster_finalizing_progress", id, stage)
     await call("v2_upload_cluster_ingress_cert", id, INGRESS)
     event = models.Event(
-        cluster_id=id,
+        host_id=host,
         severity="info",
         message="router ca is added",
         event_time=datetime.now(UTC),
@@ -406,7 +414,8 @@ async def _send_logs(site: Whole, call: Caller, cluster: str, host: str) -> None
     raw = await call(
         "v2_download_cluster_logs", cluster, logs_type="host", host_id=host, _preload_content=False
     )
-    assert raw.data == b"logs"
+    # The service in this process sends it in pieces: it must go on meanwhile.
+    assert await asyncio.to_thread(lambda: raw.data) == b"logs"
     signed = await call("v2_get_presigned_for_cluster_files", cluster, "logs", logs_type="host", host_id=host)
     async with site.session.get(signed.url) as got:
         assert (got.status, await got.read()) == (200, b"logs")

@@ -87,11 +87,14 @@ NOT_OFFERED: Final = {
 }
 FURTHER_FIELDS: Final = {
     "Error": "what to do about it stands beside the reason, too, for pages",
+    "Host": "pages show the key of a host, and that it asks to register with another one",
     "HostRegistrationResponse": "agents that are not generated read the host that it is, too",
     "Inventory": "agents of ours tell more than others",
 }
 
 OUR_OWN: Final = {
+    "EnrolmentApproval": "people approve the key of a host that restarted during its installation",
+    "EnrolmentRequest": "people approve the key of a host that restarted during its installation",
     "Extras": "agents of ours tell more than others",
     "HostLogLines": "agents of ours tell their journal",
 }

@@ -95,7 +95,8 @@ async def _furnish(site: Whole, found: Serving, folder: Path) -> None:
     found.session.trust_env = False
     found.authority = str(folder / "data/keys" / AUTHORITY)
     found.headers["Authorization"] = f"Bearer {site.token}"
-    found.headers["X-Secret-Key"] = site.agent_token(found.place.infra_env_id)
+    own = site.running.service.around.host_tokens.issue
+    found.headers["X-Secret-Key"] = own(found.place.infra_env_id, found.place.host_id)
 
 
 @pytest.mark.parametrize("mode", [POSITIVE, NEGATIVE], ids=lambda mode: mode.value)

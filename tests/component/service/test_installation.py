@@ -6,14 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from muster.lab.sim.stand_ins import INGRESS
 from tests.component.service.whole import Whole, machines, open_service, play
-
-INGRESS = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 
 
 async def finish(site: Whole, cluster: dict[str, Any]) -> None:
     """What runs in a cluster that has come up."""
-    path, agent = f"/clusters/{cluster['id']}", site.agent_token(cluster["infra_env_id"])
+    path, agent = f"/clusters/{cluster['id']}", await site.controller_token(cluster["id"])
     report = {"name": "console", "status": "available", "status_info": "up"}
     got = await site.ask("PUT", f"{path}/monitored-operators", report, X_Secret_Key=agent)
     assert got.status == 200, got.body

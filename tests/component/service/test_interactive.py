@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from muster.cli.host_rendezvous_interactive import laid_out
+from muster.client.host_key import HostKey
+from muster.model.host_key import KEY_HEADER
 from muster.model.meeting import AGENT_TOKEN, PLATFORM, SERVICE_AUTHORITY
 from muster.model.service_card import parse_card
 from muster.service.interactive.serving import card_of
@@ -248,9 +250,8 @@ def test_hosts_without_a_cluster_may_ask_for_it(tmp_path: Path) -> None:
     async def scene() -> None:
         host = "0f8fad5b-d9cb-469f-a165-70867728950e"
         async with open_site(tmp_path) as site:
-            got = await site.ask(
-                "POST", f"/infra-envs/{INFRA_ENV}/hosts", {"host_id": host}, X_Secret_Key=site.medium
-            )
+            keys = {"X_Secret_Key": site.medium, KEY_HEADER: HostKey(b"1" * 32).public}
+            got = await site.ask("POST", f"/infra-envs/{INFRA_ENV}/hosts", {"host_id": host}, **keys)
             own = got.headers["x-muster-host-token"]
             assert (await site.ask("GET", f"/clusters/{CLUSTER}", X_Secret_Key=own)).status == 404
             await site.make()
@@ -328,7 +329,8 @@ def test_a_host_tells_its_journal_to_those_who_watch(tmp_path: Path) -> None:
         async with open_site(tmp_path) as site:
             await site.make()
             path = f"/infra-envs/{INFRA_ENV}/hosts"
-            got = await site.ask("POST", path, {"host_id": host}, X_Secret_Key=site.medium)
+            keys = {"X_Secret_Key": site.medium, KEY_HEADER: HostKey(b"1" * 32).public}
+            got = await site.ask("POST", path, {"host_id": host}, **keys)
             own = got.headers["x-muster-host-token"]
             log = f"/clusters/{CLUSTER}/hosts/{host}/log"
             assert (await site.ask("GET", log)).json["lines"] == []
@@ -364,7 +366,8 @@ def test_other_hosts_and_the_console_find_what_they_need(tmp_path: Path) -> None
                 assert token.stat().st_mode & 0o777 == 0o600
                 body = {"host_id": "0f8fad5b-d9cb-469f-a165-70867728950e"}
                 path = f"/infra-envs/{INFRA_ENV}/hosts"
-                got = await site.ask("POST", path, body, X_Secret_Key=token.read_text())
+                keys = {"X_Secret_Key": token.read_text(), KEY_HEADER: HostKey(b"1" * 32).public}
+                got = await site.ask("POST", path, body, **keys)
                 assert got.status == 201, got.body
             assert not (root / "run/muster/service.json").exists()
 

@@ -1,27 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everybody calls everything: who is let in is what the table says, and what the docs say."""
+"""The rights of every role: the guard, the handlers and the docs say the same; and how hosts register."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import product
 from pathlib import Path
 from typing import Final
 
+import aiohttp
+import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from muster.client.host_key import HostKey
+from muster.lab.sim.stand_ins import INGRESS
+from muster.model.host_key import CHALLENGE_HEADER, KEY_HEADER, PROOF_HEADER
 from muster.service.adapters import epoch_of
 from muster.service.api.agents import TOKEN_HEADER
 from muster.service.api.table import ROUTES
-from muster.service.api.table.route import Route
+from muster.service.api.table.render import ROLES
+from muster.service.api.table.route import PREFIX, Route
+from muster.service.auth.credentials import Knock
 from muster.service.auth.keys import make_key_ring
 from muster.service.auth.personas import Grant, Persona, Scope
 from muster.service.auth.tokens import Tokens
 from muster.service.edge.limits import RATES
 from muster.service.edge.limits import Settings as LimitSettings
 from muster.service.edge.rate import Rate
+from muster.service.house import House
+from muster.service.realm import Draft
 from tests.component.service.whole import Answer, Whole, open_service, play
 
 ACCESS: Final = Path(__file__).parents[3] / "docs/reference/access.md"
@@ -73,12 +85,35 @@ async def furnish(site: Whole, name: str, host: str) -> Place:
     return place
 
 
-async def register(site: Whole, place: Place, token: str = "", host: str = "") -> str:
+async def register(
+    site: Whole, place: Place, token: str = "", host: str = "", key: HostKey | None = None
+) -> str:
     """A host registers, with the token of its medium unless it has another; the token that it gets."""
-    path, body = f"/infra-envs/{place.infra_env_id}/hosts", {"host_id": host or place.host_id}
-    got = await site.ask("POST", path, body, X_Secret_Key=token or site.agent_token(place.infra_env_id))
+    got = await try_to_register(site, place, token, host, key)
     assert got.status == 201, got.body
     return got.headers[TOKEN_HEADER]
+
+
+async def try_to_register(
+    site: Whole, place: Place, token: str = "", host: str = "", key: HostKey | None = None
+) -> Answer:
+    """A host registers with its key, and proves that it has it if that is asked for."""
+    id, key = host or place.host_id, key or key_of(host or place.host_id)
+    path, body = f"/infra-envs/{place.infra_env_id}/hosts", {"host_id": id}
+    headers = {"X_Secret_Key": token or site.agent_token(place.infra_env_id), KEY_HEADER: key.public}
+    got = await site.ask("POST", path, body, **headers)
+    if challenge := got.headers.get(CHALLENGE_HEADER):
+        headers |= {
+            CHALLENGE_HEADER: challenge,
+            PROOF_HEADER: key.prove(place.infra_env_id, id, challenge),
+        }
+        got = await site.ask("POST", path, body, **headers)
+    return got
+
+
+def key_of(name: str) -> HostKey:
+    """A key that is always the same."""
+    return HostKey(hashlib.sha256(name.encode()).digest())
 
 
 def cast(site: Whole, here: Place, other: Place) -> list[Somebody]:
@@ -89,8 +124,9 @@ def cast(site: Whole, here: Place, other: Place) -> list[Somebody]:
     key = ec.generate_private_key(ec.SECP256R1())
     forged = Tokens(make_key_ring([key]))
     user = Grant(Persona.USER, expires=soon)
-    image = Grant(Persona.IMAGE, Scope(here.infra_env_id), soon, epoch=epoch)
-    worthless = Grant(Persona.IMAGE, Scope(here.infra_env_id), soon, epoch=epoch + 1)
+    link = f"{PREFIX}/v2/infra-envs/{here.infra_env_id}/downloads/files?file_name=ipxe-script"
+    image = Grant(Persona.IMAGE, Scope(here.infra_env_id), soon, epoch=epoch, link=link)
+    worthless = Grant(Persona.IMAGE, Scope(here.infra_env_id), soon, epoch=epoch + 1, link=link)
     return [
         Somebody("nobody"),
         Somebody("expired", "Authorization", issue(Grant(Persona.USER, expires=time.time() - 1))),
@@ -104,40 +140,168 @@ def cast(site: Whole, here: Place, other: Place) -> list[Somebody]:
             "Watcher-Authorization",
             issue(Grant(Persona.WATCHER, Scope(cluster_id=other.cluster_id), soon)),
         ),
-        Somebody("agent", "X-Secret-Key", site.agent_token(here.infra_env_id)),
-        Somebody("agent of another", "X-Secret-Key", site.agent_token(other.infra_env_id)),
+        Somebody("medium", "X-Secret-Key", site.agent_token(here.infra_env_id)),
+        Somebody("medium of another", "X-Secret-Key", site.agent_token(other.infra_env_id)),
         Somebody("host", "X-Secret-Key", own(here.infra_env_id, here.host_id)),
-        Somebody("neighbour", "X-Secret-Key", own(here.infra_env_id, HOSTS[1])),
+        Somebody("worker", "X-Secret-Key", own(here.infra_env_id, HOSTS[1])),
+        Somebody("host of another", "X-Secret-Key", own(other.infra_env_id, other.host_id)),
         Somebody("user", "Authorization", f"Bearer {site.token}"),
     ]
 
 
-def expected(who: str, route: Route) -> int | None:
-    """What the table means for somebody: 401, 403, or that they are let in."""
-    if Persona.ANYONE in route.who:
+CLUSTER_STATES: Final = (
+    *("insufficient", "ready", "pending-for-input", "preparing-for-installation", "installing"),
+    *("installing-pending-user-action", "finalizing", "installed", "error", "cancelled", "adding-hosts"),
+)
+HOST_STATES: Final = {
+    "preparing-for-installation": "preparing-for-installation",
+    "installing": "installing",
+    "installing-pending-user-action": "installing-in-progress",
+    "finalizing": "installing-in-progress",
+    "installed": "installed",
+    "error": "error",
+    "cancelled": "cancelled",
+}
+"""The state of the hosts in each state of their cluster; `known` in all others."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request is about, as seen from the caller."""
+
+    name: str
+    place: Place
+
+
+def documented_status(who: str, route: Route, about: str, state: str) -> int | None:
+    """What the page in the docs says about a call: 401, 403, or None when it is let in."""
+    cells = DOCUMENTED[f"{route.method} {route.path}"]
+    if "anyone" in cells.values():
         return None
     if who in ("nobody", "expired", "forged", "garbage"):
         return 401
-    persona = Persona({"host": "agent", "neighbour": "agent"}.get(who, who.split(" ", maxsplit=1)[0]))
-    if persona not in route.who or who == "image of an older key":
+    role, _, which = who.partition(" ")
+    cell = cells[Persona({"worker": "host"}.get(role, role))]
+    if not cell or (role == "image" and (which or about == "another infra-env")):
         return 403
     is_about_one = "{" in route.path
-    if who.endswith("of another") and (is_about_one or not route.narrows):
+    if which == "of another" and (is_about_one or not route.narrows):
         return 403
-    if who == "neighbour" and "{host_id}" in route.path:
+    if about == "another infra-env" and is_about_one and role != "user" and role != "watcher":
         return 403
+    if role in ("host", "worker"):
+        named_host = "{host_id}" in route.path
+        if named_host and (about == "another host") == (role == "host"):
+            return 403
+        is_met = any(_is_met(part, role, state) for part in cell.split(", or "))
+        return None if is_met else 403
+    if role == "medium" and "yes" not in cell:
+        return 403  # Every host here has a key, and the service knows it.
     return None
 
 
-async def status_of(site: Whole, who: Somebody, route: Route, path: str) -> int:
-    """How a call ends; of what goes on and on only the beginning is looked at."""
-    data = b"{}" if route.method in ("POST", "PUT", "PATCH") else None
-    url = site.running.url + path
-    async with site.session.request(route.method, url, data=data, headers=who.headers) as got:
-        return got.status
+def _is_met(conditions: str, role: str, state: str) -> bool:
+    """Whether the conditions of a cell hold for a host with a key."""
+    for condition in conditions.split("; "):
+        kind, _, states = condition.partition(" ")
+        if condition == "control plane":
+            if role != "host":
+                return False
+        elif kind == "cluster":
+            if state not in states.split(" or "):
+                return False
+        elif kind == "host":
+            if HOST_STATES.get(state, "known") not in states.split(" or "):
+                return False
+        else:
+            assert condition == "yes", condition
+    return True
 
 
-def test_everybody_calls_everything(tmp_path: Path) -> None:
+def _documented() -> dict[str, dict[Persona, str]]:
+    """The table of the docs, read again: the words in each cell."""
+    rows = [
+        line.strip("|\n").split(" | ") for line in ACCESS.read_text().splitlines() if line.startswith("| ")
+    ]
+    (head,) = (row for row in rows if row[0].strip() == "operation" and len(row) == 8)
+    found = {}
+    for row in rows:
+        if len(row) == len(head) and row[0].strip().startswith("`"):
+            cells = dict(zip((cell.strip() for cell in head), (cell.strip() for cell in row), strict=True))
+            found[cells["operation"].strip("`")] = {role: cells[role] for role in ROLES}
+    return found
+
+
+DOCUMENTED: Final = _documented()
+
+
+async def set_states(site: Whole, place: Place, state: str) -> None:
+    """Put a cluster and its hosts into a state, as if they had come there."""
+
+    def decision(draft: Draft) -> None:
+        draft.change(draft.cluster, status=state)
+        for id in HOSTS:
+            if id in draft.hosts:
+                role = "worker" if id == HOSTS[1] else "master"
+                draft.change(draft.hosts[id], status=HOST_STATES.get(state, "known"), role=role)
+
+    def nothing_follows(_: Draft) -> None:
+        """What follows from a state is not wanted here."""
+
+    engine = site.running.engine
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_react", nothing_follows)
+        await site.running.service.change(lambda: engine.realm_of("cluster", place.cluster_id), decision)
+
+
+def test_the_docs_name_every_operation_once() -> None:
+    assert set(DOCUMENTED) == {f"{route.method} {route.path}" for route in ROUTES}
+
+
+def test_every_role_calls_every_operation_in_every_state(tmp_path: Path) -> None:
+    wrong: list[object] = []
+    count = 0
+
+    async def scene() -> None:
+        nonlocal count
+        async with open_service(tmp_path, limits=UNHURRIED) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            await register(site, here, host=HOSTS[1])
+            other = await furnish(site, "beta", HOSTS[2])
+            guard = site.running.guard
+            abouts = (
+                Asked("own host", here),
+                Asked("another host", Place(here.infra_env_id, here.cluster_id, HOSTS[1])),
+                Asked("another infra-env", other),
+            )
+            for state in CLUSTER_STATES:
+                await set_states(site, here, state)
+                await set_states(site, other, state)
+                callers = cast(site, here, other)
+                for who, route, about in product(callers, ROUTES, abouts):
+                    headers = [(name.lower().encode(), value.encode()) for name, value in who.headers.items()]
+                    query = b"file_name=ipxe-script" if "downloads/files" in route.path else b""
+                    path = about.place.path_of(route)
+                    ids = {
+                        key: value for key, value in vars(about.place).items() if f"{{{key}}}" in route.path
+                    }
+                    knock = Knock(route.method, path, query, headers, ids)
+                    verdict = guard.admit(route, knock, time.time()).verdict
+                    seen_from = about.name if not who.name.endswith("of another") else "another infra-env"
+                    if who.name.endswith("of another") and about.place is other:
+                        continue  # That is their own.
+                    wanted = documented_status(who.name, route, seen_from, state)
+                    count += 1
+                    if (verdict.status or None) != wanted:
+                        wrong.append((who.name, route.operation_id, about.name, state, verdict, wanted))
+
+    play(scene)
+    assert wrong == []
+    assert count > 40_000
+
+
+def test_every_role_calls_every_operation_over_http(tmp_path: Path) -> None:
+    """What is let in is answered by the operation, and never with a failure."""
     found: dict[tuple[str, str], int] = {}
 
     async def scene() -> None:
@@ -148,38 +312,25 @@ def test_everybody_calls_everything(tmp_path: Path) -> None:
             routes = sorted(ROUTES, key=lambda each: each.method == "DELETE")
             for who in cast(site, here, other):
                 for route in routes:
-                    got = await status_of(site, who, route, here.path_of(route))
-                    found[who.name, route.operation_id] = got
+                    found[who.name, route.operation_id] = await status_of(
+                        site, who, route, here.path_of(route)
+                    )
 
     play(scene)
     assert not [each for each, status in found.items() if status >= 500 and status not in (501, 503)]
-    let_in = {each: status if status in (401, 403) else None for each, status in found.items()}
-    wanted = {(who, route.operation_id): expected(who, route) for who, _ in found for route in ROUTES}
-    assert {each: (let_in[each], wanted[each]) for each in wanted if let_in[each] != wanted[each]} == {}
-    assert _as_documented(let_in) == _documented()
-
-
-def _as_documented(let_in: Mapping[tuple[str, str], int | None]) -> dict[str, dict[str, bool]]:
-    people = ("user", "agent", "watcher", "image")
-    return {
-        f"{route.method} {route.path}": {who: let_in[who, route.operation_id] is None for who in people}
-        for route in ROUTES
+    refused = {
+        route.operation_id for route in ROUTES if found["medium", route.operation_id] not in (401, 403)
     }
+    open_to_all = {route.operation_id for route in ROUTES if Persona.ANYONE in route.who}
+    assert refused - open_to_all == {"v2RegisterHost"}
 
 
-def _documented() -> dict[str, dict[str, bool]]:
-    """The table of the docs, read again."""
-    rows = [
-        line.strip("| \n").split(" | ") for line in ACCESS.read_text().splitlines() if line.startswith("| ")
-    ]
-    (head,) = (row for row in rows if row[0] == "operation")
-    found = {}
-    for row in rows:
-        if row[0].startswith("`"):
-            cells = dict(zip(head, (cell.strip() for cell in row), strict=True))
-            marks = {who: cells[who] != "" for who in ("user", "agent", "watcher", "image")}
-            found[cells["operation"].strip("`")] = marks
-    return found
+async def status_of(site: Whole, who: Somebody, route: Route, path: str) -> int:
+    """How a call ends; of what goes on and on only the beginning is looked at."""
+    data = b"{}" if route.method in ("POST", "PUT", "PATCH") else None
+    url = site.running.url + path
+    async with site.session.request(route.method, url, data=data, headers=who.headers) as got:
+        return got.status
 
 
 # Tokens of hosts
@@ -190,25 +341,217 @@ async def poll(site: Whole, place: Place, token: str) -> Answer:
     return await site.ask("GET", path, X_Secret_Key=token)
 
 
-def test_a_host_has_its_own_token_until_it_boots_its_medium_again(tmp_path: Path) -> None:
+def test_an_agent_that_is_restarted_proves_that_it_has_the_key_of_its_host(tmp_path: Path) -> None:
     async def scene() -> None:
         async with open_service(tmp_path) as site:
             here = await furnish(site, "alpha", HOSTS[0])
             medium = site.agent_token(here.infra_env_id)
-            assert (await poll(site, here, medium)).status == 200
+            assert "own" in (await poll(site, here, medium)).json["message"]
             first = await register(site, here)
             assert (await poll(site, here, first)).status == 200
-            assert "own" in (await poll(site, here, medium)).json["message"]
-            # The agent starts again: nothing changes.
+            # With its own token nothing changes.
             assert (await poll(site, here, await register(site, here, first))).status == 200
             assert (await poll(site, here, first)).status == 200
-            # The machine starts again: all that it has is its medium.
+            # With its key alone it gets a new token, and the old one ends.
             second = await register(site, here)
             refused = await poll(site, here, first)
             assert (refused.status, "registered again" in refused.json["message"]) == (403, True)
             assert (await poll(site, here, second)).status == 200
+
+    play(scene)
+
+
+def fall_silent(site: Whole, host_id: str) -> None:
+    """As if the host had not called for some minutes."""
+    heard = site.running.engine.heard
+    heard[host_id] -= timedelta(minutes=3)
+
+
+def test_the_token_of_a_medium_does_not_take_over_a_host_that_is_heard(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            own = await register(site, here)
+            assert (await poll(site, here, own)).status == 200
+            thief = await try_to_register(site, here, key=key_of("thief"))
+            assert (thief.status, TOKEN_HEADER in thief.headers) == (503, False)
+            assert int(thief.headers["retry-after"]) > 0
+            without = await site.ask(
+                "POST",
+                f"/infra-envs/{here.infra_env_id}/hosts",
+                {"host_id": here.host_id},
+                X_Secret_Key=site.agent_token(here.infra_env_id),
+            )
+            assert (without.status, TOKEN_HEADER in without.headers) == (403, False)
+            assert (await poll(site, here, own)).status == 200
+
+    play(scene)
+
+
+def test_a_host_that_was_restarted_before_its_installation_comes_back_with_a_new_key(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            own = await register(site, here)
+            fall_silent(site, here.host_id)
+            again = await register(site, here, key=key_of("after a restart"))
+            assert (await poll(site, here, again)).status == 200
+            assert (await poll(site, here, own)).status == 403
             events = (await site.ask("GET", f"/events?cluster_id={here.cluster_id}&severities=warning")).json
             assert "host_enrolled_again" in [each["name"] for each in events]
+
+    play(scene)
+
+
+def test_a_person_approves_a_host_that_was_restarted_during_its_installation(  # noqa: PLR0915
+    tmp_path: Path,
+) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            own = await register(site, here)
+            await set_states(site, here, "installing")
+            fall_silent(site, here.host_id)
+            new = key_of("after a restart")
+            refused = await try_to_register(site, here, key=new)
+            assert (refused.status, TOKEN_HEADER in refused.headers) == (403, False)
+            assert new.fingerprint in refused.json["reason"]
+            path = f"/infra-envs/{here.infra_env_id}/hosts/{here.host_id}"
+            shown = (await site.ask("GET", path)).json["enrolment_request"]
+            assert (shown["key"], shown["address"]) == (new.fingerprint, "127.0.0.1")
+            assert "approved" not in shown
+            assert key_of(here.host_id).fingerprint in shown["differs"][0]
+            why = (await site.ask("GET", f"/clusters/{here.cluster_id}/why")).json
+            assert new.fingerprint in json.dumps(why)
+            approve = f"{path}/actions/approve-enrolment"
+            other = {"key": key_of("thief").fingerprint}
+            assert (await site.ask("POST", approve, other)).status == 409
+            assert (await site.ask("POST", approve, {"key": shown["key"]}, X_Secret_Key=own)).status == 403
+            await set_states(site, here, "installing")
+            assert (await try_to_register(site, here, key=new)).status == 403
+            await set_states(site, here, "installing")
+            approved = await site.ask("POST", approve, {"key": shown["key"]})
+            assert approved.json["enrolment_request"]["approved"]
+            await set_states(site, here, "installing")
+            assert (await try_to_register(site, here, key=key_of("thief"))).status == 403
+            again = await register(site, here, key=new)
+            assert (await poll(site, here, again)).status == 200
+            assert "enrolment_request" not in (await site.ask("GET", path)).json
+
+    play(scene)
+
+
+def test_a_worker_does_not_reach_the_keys_of_the_control_plane(tmp_path: Path) -> None:
+    """The whole way that led there: the medium's token by discovery.ign, a new token, the Ignition."""
+
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            worker = await register(site, here, host=HOSTS[1])
+            await set_states(site, here, "installing")
+            files = f"/infra-envs/{here.infra_env_id}/downloads/files?file_name=discovery.ign"
+            assert (await site.ask("GET", files, X_Secret_Key=worker)).status == 403
+            shown = await site.ask("GET", f"/infra-envs/{here.infra_env_id}", X_Secret_Key=worker)
+            assert shown.status == 403
+            ignition = f"/infra-env/{here.infra_env_id}/hosts/{here.host_id}/downloads/ignition"
+            medium = site.agent_token(here.infra_env_id)
+            for token in (worker, medium):
+                stolen = await try_to_register(site, here, token=token, key=key_of("thief"))
+                assert TOKEN_HEADER not in stolen.headers
+                assert (await site.ask("GET", ignition, X_Secret_Key=token)).status == 403
+            for name in ("kubeconfig", "kubeconfig-noingress", "kubeadmin-password"):
+                path = f"/clusters/{here.cluster_id}/downloads/credentials?file_name={name}"
+                for token in (worker, medium):
+                    assert (await site.ask("GET", path, X_Secret_Key=token)).status == 403
+
+    play(scene)
+
+
+def test_a_host_sees_only_the_progress_of_other_hosts(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            own = await register(site, here, host=HOSTS[1])
+            path = f"/clusters/{here.cluster_id}"
+            cluster = (await site.ask("GET", path, X_Secret_Key=own)).json
+            listed = (await site.ask("GET", f"{path}/hosts", X_Secret_Key=own)).json
+            allowed = {"kind", "id", "href", "status", "status_info", "cluster_id", "infra_env_id"}
+            allowed |= {"requested_hostname", "role", "suggested_role", "bootstrap", "progress"}
+            for hosts in (cluster["hosts"], listed):
+                (peer,) = (each for each in hosts if each["id"] == here.host_id)
+                assert set(peer) <= allowed
+            assert "ssh_public_key" not in json.dumps(cluster)
+            assert "install_config_overrides" not in cluster
+
+    play(scene)
+
+
+def test_hosts_without_a_key_are_admitted_only_where_that_is_allowed(tmp_path: Path) -> None:
+    async def scene(admits: bool) -> None:
+        folder = tmp_path / str(admits)
+        folder.mkdir()
+        async with open_service(folder, house=House(admits_keyless=admits)) as site:
+            made = await site.make_cluster()
+            here = Place(made["infra_env_id"], made["id"], HOSTS[0])
+            medium = site.agent_token(here.infra_env_id)
+            path = f"/infra-envs/{here.infra_env_id}/hosts"
+            got = await site.ask("POST", path, {"host_id": here.host_id}, X_Secret_Key=medium)
+            assert got.status == (201 if admits else 403)
+            if not admits:
+                assert "--admit-keyless-hosts" in got.json["reason"]
+                return
+            assert (await poll(site, here, medium)).status == 200
+            # It is heard, so nobody can take its place.
+            assert (
+                await site.ask("POST", path, {"host_id": here.host_id}, X_Secret_Key=medium)
+            ).status == 503
+            await set_states(site, here, "installing")
+            fall_silent(site, here.host_id)
+            assert (
+                await site.ask("POST", path, {"host_id": here.host_id}, X_Secret_Key=medium)
+            ).status == 403
+            ignition = f"/infra-env/{here.infra_env_id}/hosts/{here.host_id}/downloads/ignition"
+            assert (await site.ask("GET", ignition, X_Secret_Key=medium)).status == 403
+
+    for admits in (True, False):
+        play(lambda admits=admits: scene(admits))  # type: ignore[misc]
+
+
+def test_the_authority_of_the_ingress_is_parsed_and_kept_apart(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            own = site.running.service.around.host_tokens.issue(here.infra_env_id, here.host_id)
+            path = f"/clusters/{here.cluster_id}/uploads/ingress-cert"
+            await set_states(site, here, "finalizing")
+            for bad in ("BEGIN CERTIFICATE", INGRESS.replace("M", "N"), "x" * 100_000, ""):
+                assert (await site.ask("POST", path, bad, X_Secret_Key=own)).status == 400
+            await set_states(site, here, "installing")
+            assert (await site.ask("POST", path, INGRESS, X_Secret_Key=own)).status == 403
+
+    play(scene)
+
+
+def test_a_host_uploads_only_its_own_logs(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            worker = await register(site, here, host=HOSTS[1])
+            await set_states(site, here, "installing")
+            path = f"{site.url}{PREFIX}/v2/clusters/{here.cluster_id}/logs"
+
+            async def upload(query: str, token: str) -> int:
+                form = aiohttp.FormData()
+                form.add_field("upfile", b"logs", filename="logs.tar.gz")
+                headers = {"X-Secret-Key": token}
+                async with site.session.post(f"{path}?{query}", data=form, headers=headers) as got:
+                    return got.status
+
+            assert await upload(f"logs_type=host&host_id={HOSTS[1]}", worker) == 204
+            assert await upload(f"logs_type=host&host_id={here.host_id}", worker) == 403
+            assert await upload("logs_type=controller", worker) == 403
+            own = site.running.service.around.host_tokens.issue(here.infra_env_id, here.host_id)
+            assert await upload("logs_type=controller", own) == 204
 
     play(scene)
 
@@ -218,11 +561,10 @@ def test_a_host_cannot_be_taken_from_another_infra_env(tmp_path: Path) -> None:
         async with open_service(tmp_path) as site:
             here = await furnish(site, "alpha", HOSTS[0])
             other = await furnish(site, "beta", HOSTS[2])
-            path = f"/infra-envs/{other.infra_env_id}/hosts"
-            token = site.agent_token(other.infra_env_id)
-            got = await site.ask("POST", path, {"host_id": here.host_id}, X_Secret_Key=token)
+            got = await try_to_register(site, other, host=here.host_id)
             assert got.status == 409, got.body
-            assert (await poll(site, here, site.agent_token(here.infra_env_id))).status == 200
+            own = site.running.service.around.host_tokens.issue(here.infra_env_id, here.host_id)
+            assert (await poll(site, here, own)).status == 200
 
     play(scene)
 
@@ -236,25 +578,22 @@ def test_events_are_told_of_what_a_token_is_for(tmp_path: Path) -> None:
             here = await furnish(site, "alpha", HOSTS[0])
             other = await furnish(site, "beta", HOSTS[2])
             await register(site, here, host=HOSTS[1])
-            token = site.agent_token(here.infra_env_id)
             own = site.running.service.around.host_tokens.issue(here.infra_env_id, here.host_id)
 
             async def tell(who: str, **ids: str) -> int:
                 event = {"severity": "info", "message": "m", "event_time": "2026-01-01T00:00:00Z", **ids}
                 return (await site.ask("POST", "/events", event, X_Secret_Key=who)).status
 
-            assert await tell(token, cluster_id=here.cluster_id) == 201
-            assert await tell(token, host_id=here.host_id, props='{"severity": 1, "name": "a"}') == 201
-            assert await tell(token, infra_env_id=here.infra_env_id) == 201
+            assert await tell(own, host_id=here.host_id, props='{"severity": 1, "name": "a"}') == 201
             assert await tell(own, host_id=here.host_id) == 201
-            assert await tell(own, cluster_id=here.cluster_id) == 201
+            assert await tell(own, cluster_id=here.cluster_id) == 403
             assert await tell(own, host_id=HOSTS[1]) == 403
             assert await tell(own, infra_env_id=here.infra_env_id) == 403
-            assert await tell(token, cluster_id=other.cluster_id) == 403
-            assert await tell(token, host_id=other.host_id) == 403
-            assert await tell(token, infra_env_id=other.infra_env_id) == 403
-            assert await tell(token) == 400
-            assert await tell(token, host_id=here.host_id, props="[]") == 400
+            assert await tell(own, cluster_id=other.cluster_id) == 403
+            assert await tell(own, host_id=other.host_id) == 403
+            assert await tell(own) == 400
+            assert await tell(own, host_id=here.host_id, props="[]") == 400
+            assert await tell(site.agent_token(here.infra_env_id), host_id=here.host_id) == 403
 
     play(scene)
 
@@ -279,13 +618,6 @@ def test_lists_are_cut_down_to_what_a_token_is_for(tmp_path: Path) -> None:
             assert {each["cluster_id"] for each in await see("/events")} == {here.cluster_id}
             near = await see(f"/events?infra_env_id={here.infra_env_id}")
             assert {each["cluster_id"] for each in near} == {here.cluster_id}
-            own = site.running.service.around.host_tokens.issue(here.infra_env_id, here.host_id)
-            hosts = await see(f"/infra-envs/{here.infra_env_id}/hosts", X_Secret_Key=own)
-            assert [each["id"] for each in hosts] == [here.host_id]
-            all_of_them = await see(
-                f"/infra-envs/{here.infra_env_id}/hosts", X_Secret_Key=site.agent_token(here.infra_env_id)
-            )
-            assert [each["id"] for each in all_of_them] == [*HOSTS[:2]]
             assert other.cluster_id not in {each.get("cluster_id") for each in await see("/events")}
 
     play(scene)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
@@ -23,7 +24,7 @@ from tests.component.service.processes import (
     watched_hosts,
 )
 from tests.component.service.proofs import Onlooker, Proofs, installs_told, outcome
-from tests.component.service.whole import Person, Whole, come, machines, open_service, play
+from tests.component.service.whole import API, Person, Whole, come, machines, open_service, play
 from tests.postgres import Postgres
 
 HOSTS = 12
@@ -209,5 +210,33 @@ def test_a_host_that_one_replica_hears_is_silent_for_none(tmp_path: Path, postgr
             one.running.service.upkeep.note(id)
             await one.running.service.upkeep.share()
             await come(lambda: other.running.engine.heard[id] > before)
+
+    play(scene)
+
+
+def test_logs_that_one_replica_gets_the_other_has(tmp_path: Path, postgres: Postgres) -> None:
+    """They are in the database, in parts, and go with the cluster."""
+
+    async def scene() -> None:
+        async with two(tmp_path, postgres.url(postgres.create())) as (first, second):
+            made = await first.make_cluster()
+            host = machines(1)[0].host_id
+            async with first.hosts(made["infra_env_id"], machines(1)):
+                await first.until(made["id"], lambda each: bool(each.get("hosts")))
+            query = f"/clusters/{made['id']}/logs?logs_type=host&host_id={host}"
+            own = first.running.service.around.host_tokens.issue(made["infra_env_id"], host)
+            headers = {"X-Secret-Key": own}
+            body = b"x" * 2_500_000
+            for sent in (b"before", body):
+                async with first.session.post(
+                    first.url + API + query, data=io.BytesIO(sent), headers=headers
+                ) as got:
+                    assert got.status == 204, await got.read()
+            found = await second.ask("GET", query)
+            assert (found.status, found.body) == (200, body)
+            stored = first.running.store.documents(made["id"])
+            assert sum(size for (subject, _), size in stored.items() if "#" in subject) == len(body)
+            assert (await second.ask("DELETE", f"/clusters/{made['id']}")).status == 204
+            assert not first.running.store.documents(made["id"])
 
     play(scene)

@@ -37,14 +37,17 @@ async def make_another(site: Whole) -> Answer:
     return await site.ask("POST", "/clusters", params)
 
 
-async def check_is_up(site: Whole) -> None:
-    for path in ("/health", "/ready"):
-        got = await site.ask("GET", path)
-        assert got.status == 200, (path, got.status, got.body)
+async def check_is_up(site: Whole, *, can_write: bool = True, reason: str = "") -> None:
+    got = await site.ask("GET", "/health")
+    assert got.status == 200, got.body
+    got = await site.ask("GET", "/ready")
+    assert got.status == (200 if can_write else 503), got.body
+    assert reason in got.json["status"]
+    assert "/" not in got.json["status"]
 
 
 def writer_of(site: Whole) -> sqlite3.Connection:
-    store = site.running.store
+    store = site.running.store.inner
     assert isinstance(store, SqliteStore)
     return store._writer
 
@@ -66,9 +69,10 @@ def test_a_full_disk_is_told_and_nothing_of_it_is_shown(tmp_path: Path) -> None:
                 assert (await site.cluster(cluster["id"]))["name"] == kept[-1]
                 more = {(await make_another(site)).status for _ in range(20)}
                 assert 503 in more <= {201, 503}
-                await check_is_up(site)
+                await check_is_up(site, can_write=False, reason="free some space on its disk")
                 db.execute("PRAGMA max_page_count=1073741823")
                 assert (await rename(site, cluster, "after")).status == 201
+                await check_is_up(site)
                 done = await install(site, cluster)
             assert outcome(done) == ("installed", 100, {"installed"}, {"Done"}, 3, 3)
             assert check_store(site.running.store) == []
@@ -108,9 +112,10 @@ def test_a_database_that_somebody_else_holds_is_told(tmp_path: Path) -> None:
                 assert got.status == 503
                 assert "end the other program" in got.json["reason"]
                 assert (await site.cluster(cluster["id"]))["name"] == "alpha"
-                await check_is_up(site)
+                await check_is_up(site, can_write=False, reason="it is not available")
                 other.rollback()
             assert (await rename(site, cluster, "b")).status == 201
+            await check_is_up(site)
             assert (await site.cluster(cluster["id"]))["name"] == "b"
 
     play(scene)

@@ -17,7 +17,8 @@ import pytest
 from msgspec.structs import replace
 
 from muster.client.calls import Calls, Refused, open_calls
-from muster.client.host import HostCalls
+from muster.client.host import HostCalls, Medium
+from muster.client.host_key import HostKey
 from muster.client.target import Target
 from muster.clock import Change
 from muster.image.tokens import Tokens, build_tokens
@@ -117,7 +118,7 @@ def test_a_site_installs_itself_with_the_names_that_its_files_say(tmp_path: Path
                         "shop-1",
                         "shop-2",
                     }
-                    token = site.agent_token(MEETING.infra_env_id)
+                    token = await site.controller_token(MEETING.cluster_id)
                     body = {"name": PLATFORM, "status": "available", "status_info": "all of it is set up"}
                     path = f"/clusters/{MEETING.cluster_id}/monitored-operators"
                     told = await site.ask("PUT", path, body, X_Secret_Key=token)
@@ -135,7 +136,7 @@ def test_what_is_on_top_is_waited_for_and_may_fail_with_its_reason(tmp_path: Pat
                 await made(site)
                 async with site.hosts(MEETING.infra_env_id, hosts):
                     await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
-                    token = site.agent_token(MEETING.infra_env_id)
+                    token = await site.controller_token(MEETING.cluster_id)
 
                     async def tell(name: str, status: str, info: str) -> None:
                         body = {"name": name, "status": status, "status_info": info}
@@ -259,7 +260,8 @@ def test_clocks_that_were_set_are_in_the_log(tmp_path: Path) -> None:
             authority.write_text(site.running.identity.authority_pem)
             token = site.agent_token(MEETING.infra_env_id)
             async with open_calls(Target(site.url, token=token, authority=authority)) as calls:
-                host = HostCalls(calls, MEETING.infra_env_id, "33333333-3333-4333-8333-333333333333")
+                medium = Medium(token, HostKey(b"3" * 32))
+                host = HostCalls(calls, MEETING.infra_env_id, "33333333-3333-4333-8333-333333333333", medium)
                 await host.register("1")
                 await host.clock_set("b", change)
             told = {each["name"]: each for each in await events(site)}
@@ -293,7 +295,8 @@ def medium_token() -> Tokens:
 @asynccontextmanager
 async def host_of(site: Whole, id: str, token: str) -> AsyncIterator[HostCalls]:
     target = Target(site.url, token=token)
-    yield HostCalls(Calls(site.session, target), MEETING.infra_env_id, id, medium_token().agent)
+    medium = Medium(medium_token().agent, HostKey(b"3" * 32))
+    yield HostCalls(Calls(site.session, target), MEETING.infra_env_id, id, medium)
 
 
 def test_a_host_is_taken_in_by_a_service_that_lost_what_it_knew(tmp_path: Path) -> None:

@@ -103,7 +103,23 @@ class Person:
 
     def agent_token(self, infra_env_id: str) -> str:
         expires = time.time() + AGENT_TOKEN_LASTS.total_seconds()
-        return self.tokens.issue(Grant(Persona.AGENT, Scope(infra_env_id), expires))
+        return self.tokens.issue(Grant(Persona.MEDIUM, Scope(infra_env_id), expires))
+
+    async def controller(self, cluster_id: str) -> dict[str, Any]:
+        """A host of the control plane."""
+        hosts = (await self.cluster(cluster_id))["hosts"]
+        return next(each for each in hosts if "master" in (each["role"], each["suggested_role"]))
+
+    async def controller_token(self, cluster_id: str) -> str:
+        """The own token of a host of the control plane, which tells how far its cluster is."""
+        host = await self.controller(cluster_id)
+        for enrolment in range(1, 50):
+            scope = Scope(host["infra_env_id"], None, host["id"])
+            token = self.tokens.issue(Grant(Persona.HOST, scope, time.time() + 3600, epoch=enrolment))
+            got = await self.ask("GET", f"/clusters/{cluster_id}/why", X_Secret_Key=token)
+            if got.status != HTTPStatus.FORBIDDEN:
+                return token
+        raise AssertionError(f"no token of host {host['id']} is accepted")
 
     @asynccontextmanager
     async def hosts(

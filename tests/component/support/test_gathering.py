@@ -79,11 +79,11 @@ def gathered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
                 await site.until(cluster["id"], lambda it: it["total_host_count"] == 3 and _fails(it))
             first = (await site.cluster(cluster["id"]))["hosts"][0]["id"]
             target = target_of(papers, site.url, folder)
-            agent = replace(target, caller=Caller.AGENT, token=site.agent_token(cluster["infra_env_id"]))
+            own = site.running.service.around.host_tokens.issue(cluster["infra_env_id"], first)
+            agent = replace(target, caller=Caller.AGENT, token=own)
             put_bundle(folder / "sent.tar.gz", {"dmesg.txt": f"sent, token={SECRET}\n"})
             async with open_calls(agent) as calls:
                 host = HostCalls(calls, cluster["infra_env_id"], first)
-                await host.register("test")
                 await host.logs(cluster["id"], folder / "sent.tar.gz")
             whole.hosts = (await site.cluster(cluster["id"]))["hosts"]
             room.put("192.0.2.77", {"dmesg.txt": f"{SECRET}\n{DMESG}"})

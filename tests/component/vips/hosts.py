@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from muster.model.firewall import RULES_FILE
 from muster.release.node.cluster import Cluster, Member
+from muster.release.node.firewall import render_firewall
 from muster.release.node.templates import program
 from muster.release.node.tuning import VipTuning
 from muster.release.node.vips import vips
@@ -39,6 +41,7 @@ class Holder:
             self._put(file.path, file.data.decode(), file.mode)
         self._put("/etc/kubernetes/network/addresses", "".join(f"{each}\n" for each in member.addresses))
         self._put("/etc/kubernetes/pki/api-ca.crt", self._authority.pem)
+        self._put(RULES_FILE, render_firewall(cluster, member))
         self.unit = config.units[0].contents
         self.log = self.root / "keepalived.log"
         self._running: dict[str, int] = {}
@@ -67,8 +70,23 @@ class Holder:
         run([*inside, *self._command("ExecStartPre")])
         return [*inside, *self._command("ExecStart")]
 
-    def hold(self) -> None:
+    def hold(self, *, guarded: bool = True) -> None:
+        """Start keepalived, behind the firewall of the host."""
+        if guarded:
+            self.guard()
         start(self.prepare(), log=self.log)
+
+    def guard(self) -> None:
+        self.host.run("nft", "--file", self.root / RULES_FILE.lstrip("/"))
+
+    @property
+    def dropped(self) -> int:
+        """How many packets the firewall dropped."""
+        found = re.search(
+            r"counter packets (\d+) .* drop", self.host.run("nft", "list", "table", "inet", "muster")
+        )
+        assert found
+        return int(found[1])
 
     def crash(self) -> None:
         """keepalived ends without a word, and cannot put anything in order."""

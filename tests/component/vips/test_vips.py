@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from muster.release.node.cluster import Cluster
-from muster.run import run
+from muster.release.node.vips import router_ids
+from muster.run import Circumstances, run, start
 from tests.clusters import CLUSTERS, DUAL
-from tests.component.agent_steps.site import Site, batch
+from tests.component.agent_steps.site import ROOT, Host, Site, batch
 from tests.component.vips.hosts import Holder, wait
 
 ALONE = replace(DUAL, members=DUAL.members[:1])
@@ -96,6 +98,46 @@ def test_what_a_crash_left_goes_away(holders: list[Holder]) -> None:
     second.hold()
     first.hold()
     wait(has_only(second, API, holders), *holders)
+
+
+def claim(stranger: Host, own: str, ttl: int, targets: tuple[str, ...], log: Path) -> None:
+    """Let a host claim the address of the API for as long as the test runs."""
+    module = ("-m", "tests.component.vips.stranger", own, str(ttl), str(router_ids(ALONE.id)[0]), str(API[0]))
+    argv = ["ip", "netns", "exec", stranger.namespace, sys.executable, *module, *targets]
+    start(argv, log=log, circumstances=Circumstances(cwd=ROOT))
+
+
+@pytest.mark.parametrize(
+    ("own", "ttl"),
+    [("192.0.2.66", 255), ("192.0.2.12", 64)],
+    ids=["no peer", "the address of a peer, from another link"],
+)
+def test_a_stranger_does_not_take_an_address(
+    own: str, ttl: int, site: Site, holders: list[Holder], tmp_path: Path
+) -> None:
+    first, second = holders
+    for holder in holders:
+        holder.hold()
+    first.serve_api()
+    wait(has_only(first, API, holders), *holders)
+    before = [holder.dropped for holder in holders]
+    claim(site.add(f"{own}/24"), own, ttl, ("192.0.2.10", "192.0.2.11", "224.0.0.18"), tmp_path / "log")
+    wait(lambda: all(holder.dropped >= count + 20 for holder, count in zip(holders, before, strict=True)))
+    assert has_only(first, API, holders)()
+    second.serve_api()
+    first.end("api")  # And it still moves between those that share it.
+    wait(has_only(second, API, holders), *holders)
+
+
+def test_a_stranger_does_not_take_an_address_from_a_host_without_peers(site: Site, tmp_path: Path) -> None:
+    holder = Holder(ALONE, ALONE.first, site, tmp_path)
+    holder.hold(guarded=False)
+    holder.serve_api()
+    wait(lambda: holder.has(API[0]), holder)
+    claim(site.add("192.0.2.66/24"), "192.0.2.66", 255, ("224.0.0.18",), tmp_path / "log")
+    wait(lambda: not holder.has(API[0]), holder)  # Without a firewall it does.
+    holder.guard()
+    wait(lambda: holder.has(API[0]), holder)
 
 
 HOLDING = {name: cluster for name, cluster in CLUSTERS.items() if cluster.holds_vips}

@@ -66,7 +66,7 @@ def _choose(lab: Rehearsal, host: str) -> None:
 
 def _browse(lab: Rehearsal, host: str, folder: Path, *more: str) -> None:
     """Do in a browser what `tests.lab.browse` does, with what the console shows."""
-    url, code = _shown(lab, host, r"service +(https://\S+)"), _shown(lab, host, r"login +code (\d{4} \d{4})")
+    url, code = _shown(lab, host, r"service +(https://\S+)"), _shown(lab, host, r"login +code (\w{5} \w{5})")
     lab.run("exec", "--lab", NAME, "--", sys.executable, "-m", "tests.lab.browse", url, code, folder, *more)
 
 

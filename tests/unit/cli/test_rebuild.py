@@ -34,11 +34,13 @@ def test_the_authorities_of_the_site_are_trusted(
             add_ons=(),
             trust_bundle=bundle,
             architecture="arm64",
+            release_image="registry.example.com/release:1",
             pull_secret=Secret("{}"),
             registries=RegistriesConf(),
         ),
     )
-    monkeypatch.setattr("muster.cli.rebuild.site.load_cluster", lambda _run: (found, plan))
+    monkeypatch.setattr("muster.cli.rebuild.site.load_cluster", lambda _run, _flags: (found, plan))
+    monkeypatch.setattr("muster.cli.rebuild.pin_plan", lambda _flags, _found, plan: plan)
     monkeypatch.setattr("muster.cli.rebuild._order", lambda _rebuild, plan: SimpleNamespace(plan=plan))
     monkeypatch.setattr("muster.cli.rebuild.base_images.obtain", obtain)
     medium = tmp_path / "medium.iso"

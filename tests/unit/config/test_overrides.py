@@ -28,7 +28,7 @@ BASES = Path(__file__).parent.parent.parent / "golden" / "base"
 
 
 def resolve(folder: Memory) -> Plan:
-    site, problems = check_folder(folder, Environment())
+    site, problems = check_folder(folder, Environment(release_kind="openshift"))
     assert is_valid(problems), render_problems(problems)
     return resolve_site(site)
 

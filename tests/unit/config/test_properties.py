@@ -15,7 +15,7 @@ from muster.config.report import render_problems
 from muster.config.resolve import resolve_site
 from muster.model.plan import Plan
 from muster.model.site import Environment
-from tests.mutations import folder_of, load_examples, mutate
+from tests.mutations import YAML_PIECES, folder_of, load_examples, mutate
 from tests.properties import check_properties
 from tests.sites import Shape, build_site
 
@@ -35,6 +35,12 @@ def test_a_broken_site_never_breaks_muster(name: str, seed: int) -> None:
 @given(st.binary(max_size=400))
 def test_any_bytes_are_answered(data: bytes) -> None:
     check_properties(Memory({"install-config.yaml": data, "agent-config.yaml": data[::-1]}))
+
+
+@settings(SLOW, max_examples=400)
+@given(st.lists(st.sampled_from(YAML_PIECES), max_size=14).map("".join))
+def test_any_yaml_is_answered_whatever_ends_its_lines(text: str) -> None:
+    check_properties(Memory({"install-config.yaml": text.encode()}))
 
 
 SHAPES = st.builds(

@@ -7,10 +7,12 @@ import pytest
 
 from muster.config.check import check_folder, is_valid
 from muster.config.document.folder import Memory
+from muster.config.document.parse import parse_yaml
 from muster.config.manifests import render_manifests
 from muster.config.repair import repair_folder
 from muster.config.resolve import resolve_site
 from muster.model.site import Environment
+from muster.model.tree import Source
 from tests.properties import check_properties
 from tests.sites import Shape, build_site
 
@@ -36,6 +38,44 @@ def changed(old: str, new: str, file: str = "install-config.yaml", shape: Shape 
 )
 def test_is_answered(old: str, new: str) -> None:
     check_properties(changed(old, new))
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029", "\r"])
+def test_a_slip_is_found_on_its_line_whatever_ends_lines(end: str) -> None:
+    """YAML ends lines at characters at which editors, and `Source`, do not."""
+    check_properties(Memory({"install-config.yaml": f"a: ''x''{end}{end} [".encode()}))
+    text = f"# {end}{end}{end}\na: ''x''\n"
+    _, problems = parse_yaml(Source("install-config.yaml", text))
+    assert [(found.rule.slug, found.place.line) for found in problems] == [("doubled-quotes", 2)]
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"])
+def test_a_missing_colon_is_found_on_its_line_whatever_ends_lines(end: str) -> None:
+    _, problems = parse_yaml(Source("install-config.yaml", f"# {end}{end}\nkey value\nother: 1\n"))
+    assert [(found.rule.slug, found.place.line) for found in problems] == [("yaml-syntax", 2)]
+    _, problems = parse_yaml(Source("install-config.yaml", f"# {end}{end}\na: [1,\n2\nc: 1\n"))
+    assert "(which began on line 2)" in problems[0].message
+
+
+def test_slips_in_a_large_file_are_mended_within_bounds() -> None:
+    """Each slip costs a pass over the file."""
+    large = "# " + "x" * (12 << 20) + "\n"
+    _, problems = parse_yaml(Source("install-config.yaml", large + "a: ''x''\n" * 50))
+    assert 1 <= sum(found.rule.slug == "doubled-quotes" for found in problems) <= 2
+
+
+@pytest.mark.parametrize("begin", ["[", "{a: ", "- ", "? "])
+def test_a_deep_file_with_a_slip_is_not_read_to_its_end(begin: str) -> None:
+    """libyaml takes time in proportion to the square of the depth."""
+    _, problems = parse_yaml(Source("install-config.yaml", begin * 300_000 + "\t''x''"))
+    assert [found.rule.slug for found in problems] == ["too-deep"]
+    check_properties(Memory({"install-config.yaml": f"apiVersoin: v1\na: {begin * 100_000}".encode()}))
+
+
+def test_many_directives_are_refused() -> None:
+    text = "".join(f"%TAG !{number}! x\n" for number in range(100_000))
+    _, problems = parse_yaml(Source("install-config.yaml", f"{text}--- ''x''"))
+    assert [found.rule.slug for found in problems] == ["yaml-syntax"]
 
 
 def test_many_anchors_are_not_quadratic() -> None:
@@ -84,11 +124,11 @@ def test_fields_that_only_manifests_have_survive() -> None:
         file: text.encode() for file, text in render_manifests(resolve_site(site)).items()
     }
     name = "cluster-manifests/agent-cluster-install.yaml"
-    text = (written[name] or b"").decode() + "  diskEncryption:\n    enableOn: all\n    mode: tpmv2\n"
+    text = (written[name] or b"").decode() + "  diskEncryption:\n    enableOn: none\n    mode: tpmv2\n"
     folder = Memory({**files, **written, name: text.encode(), "install-config.yaml": None})
     site, problems = check_folder(folder, Environment())
     assert is_valid(problems)
-    assert "enableOn: all" in render_manifests(resolve_site(site))[name]
+    assert "enableOn: none" in render_manifests(resolve_site(site))[name]
 
 
 def test_backups_are_not_files_of_the_site() -> None:

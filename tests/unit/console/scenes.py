@@ -16,7 +16,7 @@ from muster.model.service_card import LoginCode
 from tests.unit.client.sights import NOON, cluster, host, reason, verdicts
 
 IPV6 = "fd00:1234:5678:9abc:def0:1234:5678:9abc/64"
-CODE = LoginCode("1234 5678", NOON + timedelta(minutes=9))
+CODE = LoginCode("8QK2M 7WXNB", NOON + timedelta(minutes=9))
 ETH0 = Link("eth0", True, ("192.0.2.10/24", "fe80::1/64"), "52:54:00:00:00:01")
 ETH1 = Link("eth1", False, (), "52:54:00:00:00:02")
 

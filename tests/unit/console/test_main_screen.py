@@ -38,7 +38,7 @@ def test_a_host_that_is_well() -> None:
         "eth1 no link  no address",
         "192.0.2.10 (this host): it answers",
         "https://192.0.2.10:8090",
-        "code 1234 5678 (once, until 12:09 UTC)",
+        "code 8QK2M 7WXNB (once, until 12:09 UTC)",
         "cluster   ready",
         "none fails",
         KEYS,

@@ -85,20 +85,20 @@ def test_all_consoles_show_where_the_service_is_and_how_to_get_in(kind: Kind) ->
     links = (ETH0,) if kind is Kind.HERE else (Link("eth0", True, ("192.0.2.30/24",)),)
     text = shown(generic(Standing(kind, "192.0.2.10", code="K7QM3XHDP2"), card=CARD, links=links))
     assert "service   https://192.0.2.10:8090" in text
-    assert "login     code 1234 5678 (once, until 12:09 UTC)\n" in text
+    assert "login     code 8QK2M 7WXNB (once, until 12:09 UTC)\n" in text
     assert f"SHA-256   {PRINT[:47]}\n          {PRINT[48:]}\n" in text
     assert "join code K7QM3-XHDP2: type it on each host that is to join" in text
     assert "kubeadmin-password" not in text
 
 
 def test_a_site_shows_its_code_on_the_rendezvous_host_alone() -> None:
-    assert "1234 5678" in shown(facts())
-    assert "1234 5678" not in shown(facts(links=(Link("eth0", True, ("192.0.2.30/24",)),)))
+    assert "8QK2M 7WXNB" in shown(facts())
+    assert "8QK2M 7WXNB" not in shown(facts(links=(Link("eth0", True, ("192.0.2.30/24",)),)))
 
 
 def test_the_address_for_telephones_has_the_code_where_no_server_sees_it() -> None:
     known = generic(HERE, card=CARD)
-    assert login_url(known, NOON) == "https://192.0.2.10:8090/#code=12345678"
+    assert login_url(known, NOON) == "https://192.0.2.10:8090/#code=8QK2M7WXNB"
     assert login_url(known, NOON + timedelta(hours=1)) == "https://192.0.2.10:8090/"
     assert login_url(generic(), NOON) == ""
 
@@ -106,8 +106,8 @@ def test_the_address_for_telephones_has_the_code_where_no_server_sees_it() -> No
 @pytest.mark.parametrize(
     "url",
     [
-        "https://192.0.2.10:8090/#code=12345678",
-        "https://[fd00:1234:5678:9abc:def0:1234:5678:9abc]:8090/#code=12345678",
+        "https://192.0.2.10:8090/#code=8QK2M7WXNB",
+        "https://[fd00:1234:5678:9abc:def0:1234:5678:9abc]:8090/#code=8QK2M7WXNB",
     ],
 )
 def test_a_qr_code_fits_and_is_what_was_meant(url: str) -> None:
@@ -135,7 +135,7 @@ def test_the_page_says_it_in_words_too(with_blocks: bool) -> None:
     assert len(lines) <= 24
     assert all(len(each.text) <= 80 for each in lines)
     assert ("█" in text) is with_blocks
-    for words in ("https://192.0.2.10:8090", "login code 1234 5678", "00:01:02:03:04:05:06:07", "18:19:1A"):
+    for words in ("https://192.0.2.10:8090", "login code 8QK2M 7WXNB", "00:01:02:03:04:05:06:07", "18:19:1A"):
         assert words in text
 
 

@@ -44,6 +44,11 @@ def token(**claims: object) -> str:
         ("[wifi-security]\npsk=hunter2\n", "password in a setting", "psk"),
         ("bmc:\n  - username: a\n    password: b\n", "password", "bmc[0].password"),
         (
+            "resources:\n- providers:\n  - secretbox: {keys: [{name: a, secret: c2VjcmV0}]}\n",
+            "encryption key",
+            "resources[0].providers[0].secretbox.keys[0].secret",
+        ),
+        (
             'metadata:\n  annotations:\n    over: \'{"bmc":{"password":"b"}}\'\n',
             "password",
             "metadata.annotations.over.bmc.password",

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from muster.cli.media import media as command
 from muster.errors import MediaError
+from muster.image.audit import audit_within
 from muster.image.copy import write_image
 from muster.image.coreos.customize import Customization, customize
 from muster.image.cpio import Member, render_archive
@@ -124,6 +125,53 @@ def test_many_packed_files_are_not_larger_than_one_may_be(tmp_path: Path) -> Non
     files = [{"path": f"/{number}", "contents": source} for number in range(5)]
     with pytest.raises(MediaError, match="unpack to more than"):
         read_medium(live_medium(tmp_path, {"ignition": {"version": "3.4.0"}, "storage": {"files": files}}))
+
+
+def packed(data: bytes) -> dict[str, str]:
+    return {"source": f"data:;base64,{base64.b64encode(gzip.compress(data)).decode()}", "compression": "gzip"}
+
+
+def carried(levels: int, size: int) -> dict[str, Any]:
+    """A config that carries another one twice, and so on; the innermost has a large file."""
+    tree: dict[str, Any] = {
+        "ignition": {"version": "3.4.0"},
+        "storage": {"files": [{"path": "/large", "contents": packed(b"a: 1\n" * (size // 5))}]},
+    }
+    for _ in range(levels):
+        inner = packed(json.dumps(tree).encode())
+        tree = {"ignition": {"version": "3.4.0", "config": {"merge": [inner, inner]}}}
+        tree["storage"] = {"files": [{"path": "/etc/x.ign", "contents": inner}]}
+    return tree
+
+
+@pytest.mark.parametrize("levels", [7, 12])
+def test_configs_inside_of_configs_are_read_within_bounds(tmp_path: Path, levels: int) -> None:
+    """A kilobyte of configs that carry each other once kept an audit busy for 20 seconds."""
+    reading = read_medium(live_medium(tmp_path, carried(levels, 3 << 20)))
+    texts = reading.texts()
+    assert sum(map(len, texts.values())) < 256 << 20
+    assert len(texts) < 1000
+    assert reading.budget.unread == "it has more than 100 configs inside of configs"
+
+
+def test_what_was_not_searched_is_said(tmp_path: Path) -> None:
+    path = live_medium(tmp_path, carried(7, 1 << 10))
+    done = CliRunner().invoke(command, ["audit", str(path)], catch_exceptions=False)
+    assert "not searched: it has more than 100 configs" in done.output
+    found = CliRunner().invoke(command, ["audit", str(path), "--output", "json"], catch_exceptions=False)
+    assert json.loads(found.output)["notSearched"][0].startswith("it has more than 100 configs")
+
+
+def test_a_search_ends_in_time_and_long_texts_are_searched_in_part() -> None:
+    key = "password: hunter22"
+    texts = {"a": key, "b": "x" * (5 << 20) + f"\n{key}", "c": key}
+    secrets, unread = audit_within(texts, lambda: False)
+    assert [each.place for each in secrets] == ["a", "c"]
+    assert unread == ("b: only its first 4 Mi characters were searched",)
+    ticks = iter([False, False, False, False, True])
+    secrets, unread = audit_within({"a": "a: 1", "b": key, "c": key}, lambda: next(ticks, True))
+    assert secrets == ()
+    assert unread == ("b: there was no time left", "c: there was no time left")
 
 
 @pytest.mark.parametrize("source", ["https://x/\ud800", "data:,\ud800", "data:;base64,\ud800"])

@@ -14,8 +14,9 @@ from muster.errors import MediaError
 from muster.image.coreos.kargs import decode_kargs
 from muster.image.cpio import parse_archives, render_archive
 from muster.machine_os.disk import MIB, derived_uuid, lay_out, render_entry, render_table
-from muster.machine_os.medium import HEAD, render_menu, wrap_head
+from muster.machine_os.medium import HEAD, IMAGE_HASH, ROOTFS_HASH, render_menu, render_stamp, wrap_head
 from muster.machine_os.recipe import find_home
+from muster.node.disk import CARRIED_HASH
 from tests.unit.machine_os import builds
 
 SIZES = {"biosboot": MIB, "EFI": 4 * MIB, "boot": 9 * MIB + 1, "os": 200 * MIB - 512, "root": MIB}
@@ -89,3 +90,13 @@ def test_the_wrapping_is_an_archive_that_the_kernel_unpacks() -> None:
     assert members["etc/muster-rootfs"].strip() == KEY.encode()
     assert members["muster-os.raw"] == image
     assert whole[HEAD : HEAD + len(image)] == image
+
+
+def test_the_initrd_knows_what_it_may_fetch_and_install() -> None:
+    initrd = render_archive([]) + bytes(2) + bytes(2) + render_stamp("aa 7", "bb 5")
+    members = {member.path: member.data for member in parse_archives(initrd, "initrd")}
+    assert (members[ROOTFS_HASH], members[IMAGE_HASH]) == (b"aa 7\n", b"bb 5\n")
+    sysroot = (find_home() / "initrd/muster-sysroot").read_text("ascii")
+    assert f"/{ROOTFS_HASH}" in sysroot
+    assert f"/{IMAGE_HASH}" in sysroot
+    assert f"/{IMAGE_HASH} {CARRIED_HASH}" in sysroot

@@ -84,3 +84,22 @@ def test_hosts_listen_for_who_is_at_the_other_end_of_their_cables() -> None:
     assert (
         settings["connection"]["connection.lldp"] == "1"
     )  # NetworkManager ignores it without its whole name.
+
+
+def test_the_firewall_is_loaded_before_the_network_is_up() -> None:
+    tree = find_home() / "tree/usr/lib/systemd"
+    unit = (tree / "system/muster-firewall.service").read_text("utf-8").splitlines()
+    order = next(line for line in unit if line.startswith("Before=")).removeprefix("Before=").split()
+    assert "network-pre.target" in order
+    assert "Wants=network-pre.target" in unit
+    assert not [line for line in unit if line.startswith("ExecStop")]
+    assert "enable muster-firewall.service" in (tree / "system-preset/80-muster.preset").read_text("utf-8")
+    assert "nftables" in builds.recipe().packages
+
+
+def test_sshd_takes_keys_only_and_forwards_no_windows_or_agents() -> None:
+    text = (find_home() / "tree/etc/ssh/sshd_config.d/10-muster.conf").read_text("utf-8")
+    words = dict(line.split(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))
+    for name in ("X11Forwarding", "PasswordAuthentication", "PermitRootLogin", "AllowAgentForwarding"):
+        assert words[name] == "no"
+    assert int(words["MaxAuthTries"]) < 6

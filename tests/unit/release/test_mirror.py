@@ -109,12 +109,12 @@ def test_manifests_are_searched_for_images() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a: [", r"site\.yaml:\d is not YAML"),
+        ("a: [", r"site\.yaml cannot be read: line 2: it is not YAML"),
         (
             "kind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - image: nginx\n",
             "Pod p in site.yaml runs",
         ),
-        ("a: " + "[" * 200 + "]" * 200, "nested too deeply"),
+        ("a: " + "[" * 200 + "]" * 200, "nested more than 200 levels"),
         ("a: !!python/object:os.system x", "is not YAML"),
     ],
 )
@@ -126,7 +126,9 @@ def test_manifests_that_cannot_be_used(text: str, why: str) -> None:
 def test_aliases_of_aliases_do_not_take_for_ever() -> None:
     lines = ["a0: &a0 {image: registry.example.com/web:1}"]
     lines += [f"a{n}: &a{n} [" + ", ".join([f"*a{n - 1}"] * 10) + "]" for n in range(1, 40)]
-    assert len(parse_needs("\n".join(lines), "site.yaml")) == 1
+    assert len(parse_needs("\n".join(lines[:4]), "site.yaml")) == 1
+    with pytest.raises(UserError, match=r"line 6: its aliases stand for more than 100,000 values"):
+        parse_needs("\n".join(lines), "site.yaml")
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_every_field_that_is_sealed_is_known(kind: Kind) -> None:
             word in each.name for word in ("secret", "token", "credential", "password", "_key", "override")
         )
     ]
-    public = {"ssh_public_key", "ssh_authorized_key"}
+    public = {"ssh_public_key", "ssh_authorized_key", "public_key"}
     subjects: dict[Kind, Subject] = {"cluster": make_cluster(), "host": make_host(), "infra-env": POOL}
     subject = subjects[kind]
     for name in set(sounds) - public:

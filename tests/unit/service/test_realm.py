@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from muster.service.realm import Draft, Realm, fold
+from muster.service.realm import Cause, Draft, Realm, fold
 from tests.unit.service.hosts import CLUSTER, NOW, host_id, make_host, make_realm
 
 
@@ -38,7 +38,7 @@ def test_what_is_the_same_is_no_change() -> None:
 
 
 def test_changes_in_a_row_are_one_event_with_what_is_told() -> None:
-    draft = Draft(make_realm(1), NOW, "request-1")
+    draft = Draft(make_realm(1), NOW, Cause("request-1", "user:1"))
     draft.change(draft.hosts[host_id(1)], role="master")
     draft.change(draft.hosts[host_id(1)], bootstrap=True)
     draft.tell(draft.hosts[host_id(1)], "host_role_updated", "it is a master now", role="master")

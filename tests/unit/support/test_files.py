@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from muster.errors import MusterError
-from muster.support.archive import pack, unpack
+from muster.support.archive import as_file, pack, unpack
 from muster.support.copying import FolderCopy
 from muster.support.first_page import render_report
 from muster.support.room import CUT, Kept, Room, load_pieces, write_pieces
@@ -186,3 +186,19 @@ def test_who_is_too_late_writes_nothing_more(tmp_path: Path) -> None:
 
     assert not write_pieces(tmp_path / "a", pieces(), room)
     assert (tmp_path / "a").read_text() == f"in time\n{CUT}"
+
+
+def test_an_archive_that_unpacks_to_very_much_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muster.support.archive._MOST_UNPACKED", 1 << 20)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, size in (("logs/a", 100), ("logs/b", 2 << 20)):
+            entry = tarfile.TarInfo(name)
+            entry.size = size
+            tar.addfile(entry, io.BytesIO(b"x" * size))
+    packed.seek(0)
+    kept = unpack(as_file(iter([packed.getvalue()])), tmp_path / "to", str, Room())
+    assert (tmp_path / "to/a").read_text() == "x" * 100
+    assert kept.missed == (("to", "it breaks off: it unpacks to more than 1 MiB"),)

@@ -53,6 +53,8 @@ export const listHosts = (clusterId: string): Promise<Host[]> =>
 export const updateHost = (host: Host, body: HostUpdate): Promise<Host> =>
   ask(hostOf(host), { method: "PATCH", body });
 export const deleteHost = (host: Host): Promise<void> => ask(hostOf(host), { method: "DELETE" });
+export const approveEnrolment = (host: Host, key: string): Promise<Host> =>
+  ask(`${hostOf(host)}/actions/approve-enrolment`, { method: "POST", body: { key } });
 export const resetHost = (host: Host): Promise<Host> => ask(`${hostOf(host)}/actions/reset`, { method: "POST" });
 
 export const listVersions = (): Promise<Versions> => ask("/openshift-versions");

@@ -29,7 +29,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show one cluster with its hosts. */
+        /** Show one cluster with its hosts; of other hosts, a host sees only name, role and progress. */
         get: operations["v2GetCluster"];
         put?: never;
         post?: never;
@@ -65,7 +65,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the hosts of a cluster. */
+        /** List the hosts of a cluster; of other hosts, a host sees only name, role and progress. */
         get: operations["ListClusterHosts"];
         put?: never;
         post?: never;
@@ -392,7 +392,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Add the certificate of the cluster's ingress to its kubeconfig. */
+        /** Keep the certificate authority of the cluster's ingress. */
         post: operations["v2UploadClusterIngressCert"];
         delete?: never;
         options?: never;
@@ -640,7 +640,7 @@ export interface paths {
         /** List the hosts of an infra-env. */
         get: operations["v2ListHosts"];
         put?: never;
-        /** Say that a host is there; saying it again changes nothing. */
+        /** Register a host; registering again changes nothing. */
         post: operations["v2RegisterHost"];
         delete?: never;
         options?: never;
@@ -1002,7 +1002,7 @@ export interface paths {
         /** List what has happened, newest or oldest first, with filters. */
         get: operations["v2ListEvents"];
         put?: never;
-        /** Add an event. */
+        /** Add an event about the calling host. */
         post: operations["v2TriggerEvent"];
         delete?: never;
         options?: never;
@@ -1106,6 +1106,23 @@ export interface paths {
         get: operations["v2GetClusterWhy"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/assisted-install/v2/infra-envs/{infra_env_id}/hosts/{host_id}/actions/approve-enrolment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a host that booted again during its installation register with a new key. */
+        post: operations["v2ApproveHostEnrolment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1974,6 +1991,27 @@ export interface components {
             initrd_url: string;
             host_fs_mount_dir: string;
         };
+        /** @description Which key a host may register with. */
+        EnrolmentApproval: {
+            /** @description The fingerprint of the key, as the host and `enrolment_request` show it. */
+            key: string;
+        };
+        /** @description A host that is being installed asks to register with another key. */
+        EnrolmentRequest: {
+            /** @description The fingerprint of the key, as the host shows it. */
+            key: string;
+            /** @description Where it called from. */
+            address: string;
+            /** Format: date-time */
+            requested_at: string;
+            /**
+             * @description What is not as it was, in words.
+             * @default []
+             */
+            differs?: string[];
+            /** @default false */
+            approved?: boolean;
+        };
         /** @description Why a request was refused. */
         Error: {
             /** @enum {unknown} */
@@ -2182,6 +2220,10 @@ export interface components {
             skip_formatting_disks?: string | null;
             /** @description Never shown. */
             fencing_credentials?: string | null;
+            /** @description Of the key that it is bound to. */
+            key_fingerprint?: string | null;
+            /** @description It asks to register with another key; a person has to approve that. */
+            enrolment_request?: components["schemas"]["EnrolmentRequest"] | null;
         };
         /** @description A host that reports for the first time, or again. */
         HostCreateParams: {
@@ -2316,6 +2358,10 @@ export interface components {
             skip_formatting_disks?: string | null;
             /** @description Never shown. */
             fencing_credentials?: string | null;
+            /** @description Of the key that it is bound to. */
+            key_fingerprint?: string | null;
+            /** @description It asks to register with another key; a person has to approve that. */
+            enrolment_request?: components["schemas"]["EnrolmentRequest"] | null;
             next_step_runner_command?: components["schemas"]["NextStepRunnerCommand"] | null;
         };
         /** @description The static network configuration of one host. */
@@ -2883,6 +2929,11 @@ export interface components {
         Readiness: {
             /** @description "ready", or why it is not. */
             status: string;
+            /**
+             * @description What is wrong with the service although it is ready.
+             * @default []
+             */
+            warnings?: string[];
         };
         /** @description One thing that is waited for. */
         Reason: {
@@ -2953,6 +3004,13 @@ export interface components {
             now: string;
             /** @description When it started: another time is another life of the service. */
             started_at: string;
+            /** @description When its certificate expires; its own is renewed in time. */
+            certificate_expires_at?: string | null;
+            /**
+             * @description What is wrong with it: its certificate ends soon, its database lost commits.
+             * @default []
+             */
+            warnings?: string[];
             /**
              * @description The id that its one cluster has or will have.
              * @default
@@ -3969,7 +4027,7 @@ export interface operations {
     V2DownloadClusterFiles: {
         parameters: {
             query: {
-                file_name: "arbiter.ign" | "bootstrap.ign" | "custom_manifests.json" | "custom_manifests.yaml" | "install-config.yaml" | "master.ign" | "metadata.json" | "worker.ign";
+                file_name: "arbiter.ign" | "bootstrap.ign" | "custom_manifests.json" | "custom_manifests.yaml" | "ingress-ca.crt" | "install-config.yaml" | "master.ign" | "metadata.json" | "worker.ign";
             };
             header?: {
                 /** @description The agent that asks. */
@@ -6075,6 +6133,39 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v2ApproveHostEnrolment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                infra_env_id: string;
+                host_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnrolmentApproval"];
+            };
+        };
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Host"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             default: components["responses"]["Failure"];
         };
     };

@@ -11,6 +11,7 @@ import { useAsked } from "../store/asked";
 import { StartOver } from "../wizard/StartOver";
 import { Actions } from "./Actions";
 import { AddOnStates } from "./AddOnStates";
+import { Approvals } from "./Approvals";
 import { Events } from "./Events";
 import { HostLogs } from "./HostLogs";
 import { Outcome } from "./Outcome";
@@ -31,6 +32,7 @@ export function ProgressPage({ cluster, why }: { cluster: Cluster; why?: Why }) 
         <Actions cluster={cluster} />
         <StartOver cluster={cluster} />
       </header>
+      <Approvals cluster={cluster} />
       <Handover cluster={cluster} farewell={kept.farewell} />
       <Outcome cluster={cluster} farewell={kept.farewell} />
       <Overall cluster={cluster} timeline={kept.timeline} />

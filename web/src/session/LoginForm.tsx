@@ -40,7 +40,7 @@ export function LoginForm() {
           value={text}
           onChange={(_event, value) => setText(value)}
           type={way === "code" ? "text" : "password"}
-          inputMode={way === "code" ? "numeric" : undefined}
+          autoCapitalize={way === "code" ? "characters" : undefined}
           autoComplete={way === "code" ? "one-time-code" : "current-password"}
           autoFocus
         />

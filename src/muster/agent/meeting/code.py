@@ -9,29 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable
 from typing import Final
 
-ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Without letters that look like others (Crockford's)."""
-LENGTH: Final = 10
-_ALIKE: Final = str.maketrans("OIL", "011")
+from muster.model.typed_code import ALPHABET, LENGTH, make_code, parse_code
+
+__all__ = ["ALPHABET", "LENGTH", "derive_key", "is_proven", "make_code", "parse_code", "prove", "render_code"]
+
 _COST: Final = 1 << 15
 _BLOCK: Final = 8
 _MEMORY: Final = 128 * _BLOCK * _COST + (1 << 20)
 _LABEL: Final = b"muster join 1"
-
-
-def make_code(random: Callable[[int], bytes]) -> str:
-    """A new code."""
-    number = int.from_bytes(random(8), "big")
-    return "".join(ALPHABET[number >> (5 * place) & 31] for place in range(LENGTH))
-
-
-def parse_code(text: str) -> str | None:
-    """A code as somebody typed it, in any case and with any blanks; None when it is none."""
-    code = "".join(each for each in text.upper() if each not in " -\t").translate(_ALIKE)
-    return code if len(code) == LENGTH and all(each in ALPHABET for each in code) else None
 
 
 def render_code(code: str) -> str:

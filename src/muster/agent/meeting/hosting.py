@@ -8,8 +8,9 @@ import contextlib
 import logging
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import field
+from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Final
 
@@ -31,10 +32,14 @@ from muster.frozen import dataclass
 from muster.serving.listen import Endpoint, open_socket
 
 _PATIENCE_S: Final = 15.0
+_SILENCE_S: Final = 5.0
+"""Until TLS is agreed upon and the question is there."""
 _MOST: Final = 64
-"""So many are answered at a time; others are turned away."""
+"""Connections at a time; for a new one the oldest that has not shown the code is dropped."""
+_MOST_NETWORK: Final = 48
+"""Of one network: /24 or /64."""
 _MOST_EACH: Final = 4
-"""So many from one address."""
+"""Of one address."""
 _PENALTY_S: Final = 1.0
 _logger: Final = logging.getLogger(__name__)
 _WRONG: Final = "that is not the join code of this host"
@@ -65,42 +70,101 @@ def answer(offer: Offer, question: Question) -> Answer:
     return Answer(papers=papers)
 
 
+@dataclass
+class Connection:
+    """One connection to the join port."""
+
+    address: str
+    drop: Callable[[], object]
+    """Ends the connection at once."""
+    is_proven: bool = False
+    """Whether it has shown that it has the code."""
+
+    @property
+    def network(self) -> str:
+        """The network that it most likely comes from."""
+        try:
+            ip = ip_address(self.address.partition("%")[0])
+        except ValueError:
+            return ""
+        if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
+            ip = ip.ipv4_mapped
+        return str(ip_network((ip, 64 if isinstance(ip, IPv6Address) else 24), strict=False))
+
+
+def find_victim(there: Sequence[Connection], new: Connection) -> Connection | None:
+    """Which connection makes room for a new one, if one has to: the oldest of the busiest address.
+
+    So those who hold many connections lose them first, and a host that has one keeps it.
+    """
+    of_address = [each for each in there if each.address == new.address]
+    of_network = [each for each in there if each.network == new.network]
+    for group, most in ((of_address, _MOST_EACH), (of_network, _MOST_NETWORK), (there, _MOST)):
+        if len(group) >= most:
+            counts = Counter(each.address for each in group if not each.is_proven)
+            busiest = max(counts.values(), default=0)
+            return next(
+                (each for each in group if counts[each.address] == busiest and not each.is_proven), None
+            )
+    return None
+
+
+def is_full(there: Sequence[Connection]) -> bool:
+    """Whether the port is full of connections that proved the code, so that no other is accepted."""
+    return sum(each.is_proven for each in there) >= _MOST
+
+
 class Doorman:
     """Answers at a socket."""
 
-    def __init__(self, offer: Offer) -> None:
-        self._offer = offer
-        self._inside: Counter[str] = Counter()
-        """How many there are from each address."""
+    def __init__(self, offer: Offer, context: ssl.SSLContext) -> None:
+        self._offer, self._context = offer, context
+        self._there: list[Connection] = []
+        """In the order in which they came."""
         self._penalty = asyncio.Lock()
 
     async def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One who came."""
-        guest = str((writer.get_extra_info("peername") or ("somewhere",))[0])
-        self._inside[guest] += 1
+        task = asyncio.current_task()
+        assert task is not None
+        address = str((writer.get_extra_info("peername") or ("somewhere",))[0])
+        guest = Connection(address, task.cancel)
+        if (victim := find_victim(self._there, guest)) is not None:
+            self._there.remove(victim)
+            victim.drop()
+        if not is_full(self._there):
+            self._there.append(guest)
         try:
-            if self._inside[guest] <= _MOST_EACH and self._inside.total() <= _MOST:
+            if guest in self._there:
                 async with asyncio.timeout(_PATIENCE_S):
                     await self._talk(reader, writer, guest)
         except (OSError, ValueError, TimeoutError):
             pass  # Whoever talks nonsense, or goes away, is no business of ours.
+        except asyncio.CancelledError:
+            if guest in self._there:
+                raise  # The server ends; otherwise another connection took the place of this one.
         finally:
-            self._inside[guest] -= 1
-            self._inside += Counter()  # Who is not there any more is forgotten.
+            self._there = [each for each in self._there if each is not guest]
             writer.close()
             with contextlib.suppress(OSError, TimeoutError, asyncio.CancelledError):
                 async with asyncio.timeout(1.0):
                     await writer.wait_closed()
 
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, guest: str) -> None:
-        question = await read_line(reader, Question)
+    async def _talk(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, guest: Connection
+    ) -> None:
+        async with asyncio.timeout(_SILENCE_S):
+            # Not by the server: who never begins with TLS has to be among those who are counted.
+            await writer.start_tls(self._context, ssl_handshake_timeout=_SILENCE_S)
+            question = await read_line(reader, Question)
         said = answer(self._offer, question)
+        guest.is_proven = question.ask != HELLO and said.refused != _WRONG
         if said.refused == _WRONG:
-            _logger.warning("%s asked with a wrong join code", guest)
+            _logger.warning("%s asked with a wrong join code", guest.address)
             async with self._penalty:  # One after the other: nobody tries many codes in a short time.
                 await asyncio.sleep(_PENALTY_S)
         if said.papers is not None:
-            _logger.info("%s joins", guest)
+            _logger.info("%s joins", guest.address)
         writer.write(render_line(said))
         await writer.drain()
 
@@ -117,11 +181,9 @@ async def serve_joining(offer: Offer, identity: Path, port: int) -> AsyncIterato
             f"{identity} cannot be used: {error.strerror or error}", hint="the service makes it anew"
         ) from error
     server = await asyncio.start_server(
-        Doorman(offer).welcome,
+        Doorman(offer, context).welcome,
         sock=open_socket(Endpoint("", port), "the meeting"),
-        ssl=context,
         limit=MOST_BYTES,
-        ssl_handshake_timeout=_PATIENCE_S,
     )
     async with server:
         yield

@@ -21,6 +21,7 @@ from muster.agent.meeting.wire import (
     LOOK,
     MOST_BYTES,
     Answer,
+    Closed,
     Look,
     Question,
     authority_der,
@@ -136,6 +137,11 @@ async def _ask(door: Door, question: Question, context: ssl.SSLContext) -> Answe
     except ssl.SSLCertVerificationError:  # It is a ValueError, too.
         raise ExternalError(
             f"the host at {door.ip} shows a certificate of somebody else", hint="look who has that address"
+        ) from None
+    except Closed:
+        raise NotYet(
+            f"the host at {door.ip} closed the connection without an answer: too many may ask it at once",
+            hint="it is asked again; if that does not help, look who sends so much to that address",
         ) from None
     except ValueError:
         raise _strange(door) from None

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from muster.agent.meeting.announcement import MOST_BYTES
+from muster.model.meeting import ANNOUNCEMENT_GROUPS, ANNOUNCEMENT_PORT
 
-PORT: Final = 8092
-GROUP4: Final = "239.255.80.90"
-"""Of a range that stays within a site."""
-GROUP6: Final = "ff12::8090:6d75"
-"""Transient, and of one link."""
+PORT: Final = ANNOUNCEMENT_PORT
+GROUP4, GROUP6 = ANNOUNCEMENT_GROUPS
 _HOPS: Final = 1
 _IP_MULTICAST_ALL: Final = 49
 """The library has no name for them: only groups that were joined on a card are heard there."""

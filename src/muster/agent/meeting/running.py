@@ -27,13 +27,16 @@ from muster.board import Board
 from muster.errors import MusterError
 from muster.frozen import dataclass
 from muster.links import IP
+from muster.patience import Patience
 
 _TICK_S: Final = 0.5
 _CARDS_S: Final = 5.0
 """So often it is looked whether there are other interfaces."""
 _AGAIN_S: Final = 5.0
 _ANSWER_S: Final = 1.5
-"""Before somebody is asked again who did not answer."""
+"""The shortest wait before a retry."""
+_LONGEST_S: Final = 10.0
+"""At most, plus or minus half of it by chance."""
 _logger: Final = logging.getLogger(__name__)
 
 
@@ -94,13 +97,23 @@ class Host:
                 await asyncio.sleep(_TICK_S)
 
     async def _see_to_wishes(self) -> None:
+        """Retry a choice that may succeed later, until it does or another choice is made."""
+        patience = Patience(lambda: self._means.random(1)[0] / 256, _LONGEST_S)
+        steady, again_at = self._means.steady, 0.0
+        tried: Wish | None = None
         while True:
             wish = self._means.place.load_wish()
+            if wish != tried:
+                patience.reset()
+                again_at = 0.0
             try:
-                await self._act(wish)
-            except NotYet as error:  # It goes on until it works, or somebody wishes something else.
+                if steady() >= again_at:
+                    tried = wish
+                    await self._act(wish)
+                    patience.reset()
+            except NotYet as error:
                 self._keep(replace(self._standing, trouble=f"{error.message}; still trying", fix=error.hint))
-                await asyncio.sleep(_ANSWER_S)
+                again_at = steady() + patience.next_s(_ANSWER_S)
             except MusterError as error:
                 self._note(wish, error.message, error.hint)
             await asyncio.sleep(_TICK_S)

@@ -56,12 +56,18 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     look: Look | None = None
 
 
+class Closed(ValueError):
+    """The other side ended the connection before all of a line was there."""
+
+
 async def read_line(reader: asyncio.StreamReader, kind: type[T]) -> T:
     """A line of somebody who may be anybody; a ValueError when it is not what it should be."""
     try:
         return msgspec.json.decode(await reader.readuntil(b"\n"), type=kind)
-    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-        raise ValueError("no whole line came") from error
+    except asyncio.IncompleteReadError as error:
+        raise Closed("no whole line came") from error
+    except asyncio.LimitOverrunError as error:
+        raise ValueError("the line is too long") from error
     except RecursionError as error:
         raise ValueError("it makes no sense") from error
 

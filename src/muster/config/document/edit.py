@@ -14,6 +14,7 @@ from typing import Final
 
 import yaml
 
+from muster.config.document.slips import MAX_DEPTH
 from muster.model.problem import Edit
 from muster.model.tree import Map, Node, Scalar, Sequence, Source
 
@@ -223,13 +224,15 @@ def _flow_ranges(source: Source) -> list[tuple[int, int]]:
         for token in yaml.scan(source.text, Loader=yaml.CSafeLoader):
             if isinstance(token, yaml.FlowMappingStartToken | yaml.FlowSequenceStartToken):
                 opened.append(token.start_mark.index)
+                if len(opened) > MAX_DEPTH:
+                    break  # Nothing in there is read, nor is anything behind it.
             elif opened and isinstance(token, yaml.FlowMappingEndToken | yaml.FlowSequenceEndToken):
                 start = opened.pop()
                 if not opened:
                     ranges.append((start, token.end_mark.index))
     except yaml.YAMLError:
-        # What follows cannot be read by anybody, so no repair will be asked for there.
-        ranges.extend((start, len(source.text)) for start in opened[:1])
+        pass  # What follows cannot be read by anybody, so no repair will be asked for there.
+    ranges.extend((start, len(source.text)) for start in opened[:1])
     return ranges
 
 

@@ -11,13 +11,13 @@ from typing import Any, Final
 import yaml
 from yaml._yaml import CParser
 
-from muster.config.document.slips import mend_slips
+from muster.config.document.slips import MAX_DEPTH, mend_slips
 from muster.frozen import dataclass
+from muster.model.bounded_yaml import check_directives
 from muster.model.problem import Place, Problem, problem
 from muster.model.tree import Map, Node, Scalar, Sequence, Source
 from muster.redact import MASK, masked_lines
 
-MAX_DEPTH: Final = 64
 MAX_NODES: Final = 2_000_000
 _MERGE: Final = "<<"
 
@@ -53,6 +53,11 @@ class _Open:
 
 def parse_yaml(source: Source) -> tuple[list[Node], list[Problem]]:
     """The documents of a file, and what is wrong with its text."""
+    try:
+        check_directives(source.text)
+    except yaml.MarkedYAMLError as error:
+        advice = "remove the lines that begin with %"
+        return [], [problem("yaml-syntax", Place(source, 0, 1), what=error.problem, advice=advice)]
     text, problems = mend_slips(source)
     reader = _Reader(source, problems)
     try:
@@ -266,15 +271,21 @@ def _syntax_problem(source: Source, error: yaml.MarkedYAMLError) -> Problem:
         return slip
     context = f" {error.context}" if error.context else ""
     started = ""
-    if error.context_mark and error.context_mark.line != (mark.line if mark else -1):
-        if "unexpected end of stream" in what:
+    began = _line_of(source, error.context_mark)
+    if began and began != _line_of(source, mark):
+        if error.context_mark and "unexpected end of stream" in what:
             index = error.context_mark.index
         else:
-            started = f" (which began on line {error.context_mark.line + 1})"
+            started = f" (which began on line {began})"
     place = Place(source, index, index + 1)
     return problem(
         "yaml-syntax", place, what=f"{what}{context}{started}", advice=_advice(source, place, what)
     )
+
+
+def _line_of(source: Source, mark: Any) -> int:
+    """The line of a mark as editors count, which end fewer lines than YAML does; 0 without a mark."""
+    return source.position(min(mark.index, len(source.text)))[0] if mark else 0
 
 
 def _colon_slip(source: Source, error: yaml.MarkedYAMLError, index: int) -> Problem | None:
@@ -305,7 +316,7 @@ def _line_without_colon(source: Source, error: yaml.MarkedYAMLError, index: int)
     what = str(error.problem)
     number, column = source.position(index)
     if "could not find expected ':'" in what and error.context_mark:
-        return int(error.context_mark.line) + 1
+        return _line_of(source, error.context_mark)
     if "did not find expected key" in what:
         return number if _QUOTED_VALUE.match(source.line(number)) else 0
     if "mapping values are not allowed" not in what or ": " in source.line(number)[: column - 1]:

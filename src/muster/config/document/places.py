@@ -29,7 +29,7 @@ def places_of_blocks(span: Place) -> list[Place]:
 def place_of_rest(span: Place, rest: str) -> Place:
     """Where the first line of what follows the last block stands."""
     text = span.source.text
-    first = rest.splitlines()[0]
+    first = rest.partition("\n")[0].rstrip("\r")
     found = text.rfind(first, span.start, span.end)
     return span if found < 0 else Place(span.source, found, found + len(first))
 

@@ -19,9 +19,13 @@ from muster.model.tree import Source
 
 _MOST: Final = 100
 """Lines that are mended; a file with more slips is told about the first ones."""
+_MOST_CHARACTERS: Final = 32 << 20
+"""Parsed in all while slips are mended, because each one costs a pass over the file."""
 _DOUBLED_QUOTES: Final = re.compile(
     r"([ ]*(?:- )?(?P<key>[\w.-]+):[ ]+)''(?P<body>[^'\n]*[^'\s][^'\n]*)''[ \t]*(?=\r?\Z)"
 )
+MAX_DEPTH: Final = 64
+"""Levels of collections in a file."""
 _TAB_INDENT: Final = re.compile(r"[ ]*\t[ \t]*(?=\S)")
 
 
@@ -30,11 +34,12 @@ def mend_slips(source: Source) -> tuple[str, list[Problem]]:
     text, problems = source.text, list[Problem]()
     if "\t" not in text and "''" not in text:
         return text, problems
-    while len(problems) < _MOST:
-        line = _line_of_error(text)
-        if line is None:
+    for _ in range(min(_MOST, max(1, _MOST_CHARACTERS // len(text)))):
+        index = _index_of_error(text)
+        if index is None:
             break
-        start = source.line_starts[line]
+        # By its index: YAML ends lines at more characters than editors do.
+        start = source.line_starts[source.position(index)[0] - 1]
         mended = _mend_line(source, text, start)
         if mended is None:
             break
@@ -43,14 +48,16 @@ def mend_slips(source: Source) -> tuple[str, list[Problem]]:
     return text, problems
 
 
-def _line_of_error(text: str) -> int | None:
-    """The line, from 0, at which the parser stops; None when it does not, or does not say."""
-    parser = CParser(text)
+def _index_of_error(text: str) -> int | None:
+    """The character at which the parser stops; None when it does not, or does not say."""
+    parser, depth = CParser(text), 0
     try:
-        while parser.get_event() is not None:
-            pass
+        # libyaml looks at all open brackets again for each token: what is too deep is not read to its end.
+        while depth <= MAX_DEPTH and (event := parser.get_event()) is not None:
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
     except yaml.MarkedYAMLError as error:
-        return error.problem_mark.line if error.problem_mark else None
+        return int(error.problem_mark.index) if error.problem_mark else None
     except yaml.YAMLError:
         return None
     return None

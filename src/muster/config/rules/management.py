@@ -43,7 +43,8 @@ def scheme_of(address: str) -> str:
 def check_logins(site: Site) -> Iterator[Problem]:
     """A controller is described in full, or not at all."""
     described = [host for host in site.hosts if host.host.bmc and host.host.bmc.address]
-    in_install = site.manifests is None and (site.agent is None or not site.agent.hosts)
+    in_manifests = site.manifests is not None and bool(site.manifests.nmstate_configs)
+    in_install = not in_manifests and (site.agent is None or not site.agent.hosts)
     for host in site.hosts:
         bmc = host.host.bmc
         if bmc is None:

@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from muster.image.credentials import Credentials
 from muster.model.ignition import PUBLIC, Config, File
+from muster.model.medium import RELEASE_KEY
 from muster.model.plan import Plan
 from muster.model.registries import RegistriesConf, render_registries_conf
+
+RELEASE_FILE: Final = "/etc/assisted/agent-installer.env"
 
 
 def images(plan: Plan, _credentials: Credentials) -> Config:
     """The pull secret, and mirrors and authorities if the site has any."""
-    own = (logins_file(plan.pull_secret.reveal()), release_file(plan.release_image))
+    own = (logins_file(plan.pull_secret.reveal()), *release_files(plan.release_image, plan.release_key))
     return Config((*own, *mirror_files(plan.registries, plan.trust_bundle)))
 
 
@@ -26,9 +31,10 @@ def mirror_files(registries: RegistriesConf, trust_bundle: str) -> tuple[File, .
     return tuple(files)
 
 
-def release_file(image: str) -> File:
-    """The release that is to be installed."""
-    return File("/etc/assisted/agent-installer.env", f"RELEASE_IMAGE={image}\n".encode())
+def release_files(image: str, key: str = "") -> tuple[File, ...]:
+    """The release that is to be installed, and the public key that its signature is checked with, if any."""
+    named = File(RELEASE_FILE, f"RELEASE_IMAGE={image}\n".encode())
+    return (*([named] if image else ()), *([File(RELEASE_KEY, key.encode(), PUBLIC)] if key else ()))
 
 
 def logins_file(pull_secret: str) -> File:

@@ -10,7 +10,7 @@ from muster import __version__
 from muster.frozen import dataclass
 from muster.image.ignition.access import core_user
 from muster.image.ignition.clock import clock_files
-from muster.image.ignition.images import logins_file, mirror_files, release_file
+from muster.image.ignition.images import logins_file, mirror_files, release_files
 from muster.image.ignition.names import names_config
 from muster.image.ignition.network import network_config
 from muster.image.ignition.scripts import load_script
@@ -59,6 +59,8 @@ class Generic:
     ntp_sources: tuple[str, ...] = ()
     release_image: str = ""
     """What is to be installed, if that is known."""
+    release_key: str = ""
+    """The public key (PEM) that its signature is checked with, if one is required."""
 
 
 def unconfigured_config(generic: Generic) -> Config:
@@ -96,6 +98,5 @@ def _images(generic: Generic) -> Config:
     files = [File(f"/etc/assisted/manifests/{name}", text.encode()) for name, text in generic.manifests]
     if generic.pull_secret:
         files.append(logins_file(generic.pull_secret))
-    if generic.release_image:
-        files.append(release_file(generic.release_image))
+    files += release_files(generic.release_image, generic.release_key)
     return Config((*files, *mirror_files(generic.registries, generic.trust_bundle)))

@@ -109,7 +109,8 @@ class Conductor:
         if wish is None:
             return
         try:
-            params = wish.params(host.inventory)
+            # The model installs no OpenShift, and its service takes no settings that only that has.
+            params = msgspec.structs.replace(wish.params(host.inventory), fencing_credentials=None)
         except MusterError as error:
             self.refusals[host.id] = error
             return

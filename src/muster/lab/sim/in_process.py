@@ -41,9 +41,10 @@ from muster.service.react import react, time_passed
 from muster.service.realm import Event
 from muster.service.refusals import NotFound, code_of
 from muster.service.release_driver import ReleaseDriver
-from muster.service.service import Service, Surroundings
+from muster.service.service import Service
 from muster.service.store.memory import MemoryStore
 from muster.service.store.port import Store
+from muster.service.surroundings import Surroundings
 
 T = TypeVar("T")
 ANSWERS: Final = (agents, clusters, hosts, infra_envs, installing, logs)

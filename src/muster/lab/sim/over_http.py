@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import ssl
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol
@@ -16,6 +18,7 @@ from typing import Final, Protocol
 import aiohttp
 import msgspec
 
+from muster.client.host_key import HostKey
 from muster.client.target import BASE_PATH, HOST_TOKEN
 from muster.errors import cannot
 from muster.lab.sim.agent_loop import AgentLoop, Settings
@@ -23,6 +26,7 @@ from muster.lab.sim.crew import make_loops
 from muster.lab.sim.machines import Machine
 from muster.lab.sim.port import NOTHING, Got, Poll, Register, Reply, Report, Request, SendLogs, TellLogs
 from muster.lab.sim.world import World
+from muster.model.host_key import CHALLENGE_HEADER, KEY_HEADER, PROOF_HEADER
 from muster.model.wire.host import HostCreateParams, HostRegistrationResponse, LogsProgressParams
 from muster.model.wire.steps import NextStepCmdRequest, Steps
 
@@ -135,10 +139,22 @@ class HttpPort:
                 return await self._upload(host_id, cluster_id, archive)
 
     async def _register(self, params: HostCreateParams) -> Got:
-        """A registration is good only with the command that it gives: without it no agent can go on."""
-        data = _ENCODER.encode(params)
+        """Register with the token of the medium and the host's key; prove the key where that is asked for."""
         self._own.pop(params.host_id, None)
         headers = {**self._headers(params.host_id), **_JSON}
+        key = _key_of(params.host_id) if self._target.enrols else None
+        if key is not None:
+            headers[KEY_HEADER] = key.public
+        got, challenge = await self._try_to_register(params, headers)
+        if key is not None and challenge:
+            proof = key.prove(self._infra_env_id, params.host_id, challenge)
+            headers |= {CHALLENGE_HEADER: challenge, PROOF_HEADER: proof}
+            got, _ = await self._try_to_register(params, headers)
+        return got
+
+    async def _try_to_register(self, params: HostCreateParams, headers: dict[str, str]) -> tuple[Got, str]:
+        """A registration is good only with the command that it gives: without it no agent can go on."""
+        data = _ENCODER.encode(params)
         async with self._session.post(self._hosts, data=data, headers=headers) as response:
             body = await response.read()
             if response.status == 201:
@@ -146,7 +162,8 @@ class HttpPort:
                 _COMMAND.decode((command.args or ("",))[0] if command else "")
                 if self._target.enrols and (token := response.headers.get(HOST_TOKEN)):
                     self._own[params.host_id] = token
-            return Got(response.status, retry_s=_retry_after(response))
+            challenge = response.headers.get(CHALLENGE_HEADER, "")
+            return Got(response.status, retry_s=_retry_after(response)), challenge
 
     async def _poll(self, host_id: str, timestamp: int) -> Got:
         url = f"{self._hosts}/{host_id}/instructions?timestamp={timestamp}"
@@ -175,6 +192,12 @@ class HttpPort:
         ) as response:
             await response.read()
             return Got(response.status)
+
+
+@cache
+def _key_of(host_id: str) -> HostKey:
+    """The key of a modelled host: it is the same after every restart."""
+    return HostKey(hashlib.sha256(host_id.encode()).digest())
 
 
 def _retry_after(response: aiohttp.ClientResponse) -> float:

@@ -19,7 +19,20 @@ from muster.service.state import InfraEnv
 
 _NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 _AUTHORITY: Final = "-----BEGIN CERTIFICATE-----\nbW9kZWw=\n-----END CERTIFICATE-----\n"
-INGRESS: Final = "-----BEGIN CERTIFICATE-----\naW5ncmVzcw==\n-----END CERTIFICATE-----\n"
+INGRESS: Final = """\
+-----BEGIN CERTIFICATE-----
+MIIBjTCCATOgAwIBAgIUWarPxCmfTeEjVyPrfQVT1+Z/7hgwCgYIKoZIzj0EAwIw
+GzEZMBcGA1UEAwwQaW5ncmVzcy1vcGVyYXRvcjAgFw0yNjExMTgxNTU5NDNaGA8y
+MTI2MTAyNTE1NTk0M1owGzEZMBcGA1UEAwwQaW5ncmVzcy1vcGVyYXRvcjBZMBMG
+ByqGSM49AgEGCCqGSM49AwEHA0IABL+QjwtAhBEpNz2rI0cgMjO6vbtVliaO0boD
+Cc1rEUhHdHdV6R9aPw8kYADE4rXPH+aEu0QMMPjoetSYD+KohjmjUzBRMB0GA1Ud
+DgQWBBQ6Dzy8sqtymbNoRWqWufTV/Xo7UDAfBgNVHSMEGDAWgBQ6Dzy8sqtymbNo
+RWqWufTV/Xo7UDAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIDqJ
+hSq8404qBeXUR5RJd1XLcWUXRYGtMYgNpON/jOkzAiEA8mS6lQyybOXnlx7UAYZj
+XZAuy2kPeDPGwLCS6Zc92/A=
+-----END CERTIFICATE-----
+"""
+"""The authority of the routes of a modelled cluster."""
 """The authority of the applications of every modelled cluster."""
 
 
@@ -77,6 +90,12 @@ class NoTokens:
 
     def issue(self, infra_env_id: str, host_id: str) -> str:
         return f"{infra_env_id}/{host_id}"
+
+    def challenge(self, infra_env_id: str, host_id: str) -> str:
+        return f"{infra_env_id}/{host_id}"
+
+    def is_proof(self, key: str, _infra_env_id: str, _host_id: str, _signed: tuple[str, str]) -> bool:
+        return bool(key)
 
 
 class ModelDriver:

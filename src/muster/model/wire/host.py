@@ -17,6 +17,22 @@ class BindHostParams(Wire, frozen=True, kw_only=True):
     cluster_id: str
 
 
+class EnrolmentRequest(Wire, frozen=True, kw_only=True):
+    """A host that is being installed asks to register with another key."""
+
+    key: Annotated[str, about("The fingerprint of the key, as the host shows it.")]
+    address: Annotated[str, about("Where it called from.")]
+    requested_at: Time
+    differs: Annotated[tuple[str, ...], about("What is not as it was, in words.")] = ()
+    approved: bool = False
+
+
+class EnrolmentApproval(Wire, frozen=True, kw_only=True):
+    """Which key a host may register with."""
+
+    key: Annotated[str, about("The fingerprint of the key, as the host and `enrolment_request` show it.")]
+
+
 class DiskConfigParams(Wire, frozen=True, kw_only=True):
     """What a disk of a host is used for."""
 
@@ -128,6 +144,10 @@ class Host(Wire, frozen=True, kw_only=True):
         str | None, about("Ids of disks that are left as they are, separated by commas.")
     ] = None
     fencing_credentials: Annotated[str | None, about("Never shown.")] = None
+    key_fingerprint: Annotated[str | None, about("Of the key that it is bound to.")] = None
+    enrolment_request: Annotated[
+        EnrolmentRequest | None, about("It asks to register with another key; a person has to approve that.")
+    ] = None
 
 
 class HostCreateParams(Wire, frozen=True, kw_only=True):

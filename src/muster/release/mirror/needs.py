@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from muster.config.formats.images import image_fault
 from muster.errors import UserError, cannot
 from muster.frozen import dataclass
+from muster.model.bounded_yaml import UNREADABLE, load_documents, reason_of
 from muster.release.oci.digest import hex_of
 from muster.release.oci.reference import Reference, parse_reference
 
@@ -71,13 +70,11 @@ def load_needs(path: Path) -> tuple[Need, ...]:
 def parse_needs(text: str, origin: str) -> tuple[Need, ...]:
     """The images that manifests in YAML name, whatever kind they are of."""
     try:
-        documents = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{origin}:{mark.line + 1}" if mark else origin
-        raise UserError(f"{where} is not YAML", hint="mend it, or leave it out of --manifests") from error
-    except RecursionError as error:
-        raise UserError(f"{origin} is nested too deeply", hint="leave it out of --manifests") from error
+        documents = load_documents(text)
+    except UNREADABLE as error:
+        raise UserError(
+            f"{origin} cannot be read: {reason_of(error)}", hint="fix it, or leave it out of --manifests"
+        ) from error
     seen: set[int] = set()
     return merge_needs(
         need for document in documents for need in _scan(document, _who(document, origin), seen, 0)

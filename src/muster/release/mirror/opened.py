@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from muster.frozen import dataclass
 from muster.release.at_registry import RegistrySource
+from muster.release.image_signature import find_signature
 from muster.release.in_store import StoreSource
 from muster.release.kinds.description import Description
 from muster.release.kinds.reading import FORGETFUL, Memory, describe
@@ -44,6 +45,14 @@ def open_stored(end: InStore, architecture: str = "") -> Opened:
     found = choose_release(store, end.name, architecture)
     source = StoreSource(store, found.image, str(found.reference))
     return Opened(source, found.reference, FromStore(store))
+
+
+async def needs_with_signature(opened: Opened, release: Description) -> tuple[Need, ...]:
+    """All images of a release, its own first; its signatures belong to it, if it has any."""
+    whole, parts = needs_of(release)
+    signature = await find_signature(opened.source, release.image)
+    signed = (Need(signature, (f"signature of {whole.needed_by[0]}",)),) if signature else ()
+    return (whole, *parts, *signed)
 
 
 def needs_of(release: Description) -> tuple[Need, tuple[Need, ...]]:

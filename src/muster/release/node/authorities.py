@@ -18,6 +18,8 @@ from muster.frozen import dataclass
 
 BACKDATED: Final = timedelta(hours=1)
 """Clocks of hosts that are a little behind shall not find that a certificate is not valid yet."""
+_SECRETS_KEY_BYTES: Final = 32
+"""As secretbox wants it."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class ClusterAuthorities:
     etcd: Authority
     front_proxy: Authority
     service_account: PrivateKey = field(repr=False)
+    secrets_key: bytes = field(repr=False)
+    """The key of 256 bits that Secrets are encrypted with in etcd; all control-plane hosts have the same."""
 
     def term(self, authority: Authority, length: timedelta = TEN_YEARS) -> Term:
         """How long something holds that an authority signs: never longer than the authority itself."""
@@ -77,4 +81,5 @@ def make_authorities(
         etcd=authority("etcd-signer"),
         front_proxy=authority("front-proxy-signer"),
         service_account=make_key(P256, random),
+        secrets_key=random(_SECRETS_KEY_BYTES),
     )

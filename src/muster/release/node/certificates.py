@@ -7,6 +7,7 @@ cluster that was switched off for a year has to start again. Nothing is renewed 
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
@@ -31,10 +32,13 @@ from muster.model.host import Role
 from muster.model.ignition import PUBLIC, File
 from muster.release.node.authorities import ClusterAuthorities
 from muster.release.node.cluster import Cluster, Member
+from muster.release.node.templates import fill, load_template
 
 HOME: Final = "/etc/kubernetes"
 PKI: Final = f"{HOME}/pki"
 KUBELET_AUTHORITY: Final = f"{PKI}/kubelet-ca.crt"
+API: Final = f"{HOME}/api"
+"""What the API server reads besides certificates."""
 SETUP: Final = f"{HOME}/setup"
 SETUP_TERM: Final = timedelta(days=7)
 """The login that may do everything is for the beginning alone; it is removed when that is over."""
@@ -144,6 +148,8 @@ def _of_the_control_plane(desk: _Desk) -> Iterator[File]:
     yield desk.login("scheduler.conf", "system:kube-scheduler")
     yield _public("service-account.pub", public_pem(authorities.service_account.public_key()))
     yield File(f"{PKI}/service-account.key", render_key(authorities.service_account).encode())
+    key = {"secrets_key": b64encode(authorities.secrets_key).decode("ascii")}
+    yield File(f"{API}/encryption.yaml", fill(load_template("api/encryption.yaml"), key).encode())
 
 
 def _public(name: str, text: str) -> File:

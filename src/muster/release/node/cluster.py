@@ -12,10 +12,10 @@ from muster.frozen import dataclass
 from muster.model.host import Role
 from muster.model.meeting import url_host
 from muster.model.plan import PodNetwork
+from muster.model.ports import API_PORT
 from muster.model.registries import RegistriesConf
 from muster.model.values import IP, Network, Secret
 
-API_PORT: Final = 6443
 LOCAL: Final = f"https://127.0.0.1:{API_PORT}"
 """A control-plane host asks its own API: it is there when those of others are not."""
 _DNS: Final = 10

@@ -15,7 +15,7 @@ from muster.model.host import Role
 from muster.model.ignition import PUBLIC, Config, File
 from muster.release.model import Release, ReleaseImage
 from muster.release.node.cluster import Cluster, Member
-from muster.release.oci.digest import hex_of
+from muster.release.oci.digest import hex_of, is_digest
 
 FILE: Final = "/etc/muster/images.json"
 STORE: Final = "/var/lib/muster/images"
@@ -97,11 +97,19 @@ def images(release: Release, cluster: Cluster, host: Member) -> Config:
 
 
 def parse_images(data: bytes) -> NodeImages:
-    """Read the list."""
+    """Read the list. An image without a digest is refused: its content could not be checked."""
     try:
-        return msgspec.json.decode(data, type=NodeImages)
+        found = msgspec.json.decode(data, type=NodeImages)
     except msgspec.DecodeError as error:
-        raise ExternalError(
-            f"the list of the images that this host needs cannot be read: {error}",
-            hint=f"see {FILE} in its configuration, and the log of the service on the rendezvous host",
-        ) from error
+        raise _unreadable(str(error)) from error
+    for image in (*found.images, *(program.image for program in found.programs)):
+        if not is_digest(image.name.partition("@")[2]):
+            raise _unreadable(f"the image {image.name[:200]} is not named by digest")
+    return found
+
+
+def _unreadable(why: str) -> ExternalError:
+    return ExternalError(
+        f"the list of the images that this host needs cannot be read: {why}",
+        hint=f"see {FILE} in its configuration, and the log of the service on the rendezvous host",
+    )

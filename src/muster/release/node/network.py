@@ -18,12 +18,19 @@ _TO_ALL: Final = {4: "224.0.0.0/4", 6: "ff00::/8"}
 _FAMILIES: Final = {4: "ip", 6: "ip6"}
 _MODULES: Final = "br_netfilter\nnf_conntrack\noverlay\n"
 # The bridge hands packets between its pods to the packet filter: a service may be what they were sent to.
+# The kubelet does not start if the last six differ: protectKernelDefaults.
 _SYSCTL: Final = """\
 net.ipv4.ip_forward = 1
 net.ipv6.conf.all.forwarding = 1
 net.bridge.bridge-nf-call-iptables = 1
 net.bridge.bridge-nf-call-ip6tables = 1
 fs.inotify.max_user_instances = 1024
+vm.overcommit_memory = 1
+vm.panic_on_oom = 0
+kernel.panic = 10
+kernel.panic_on_oops = 1
+kernel.keys.root_maxkeys = 1000000
+kernel.keys.root_maxbytes = 25000000
 """
 
 
@@ -34,7 +41,6 @@ _UNMANAGED: Final = f"[keyfile]\nunmanaged-devices=interface-name:{BRIDGE};inter
 def network(cluster: Cluster, host: Member) -> Config:
     """What connects the pods of a host."""
     files = {
-        "/etc/cni/net.d/10-pods.conflist": render_conflist(cluster, host),
         "/etc/NetworkManager/conf.d/80-kubernetes.conf": _UNMANAGED,
         "/etc/modules-load.d/kubernetes.conf": _MODULES,
         "/etc/sysctl.d/80-kubernetes.conf": _SYSCTL,
@@ -43,7 +49,8 @@ def network(cluster: Cluster, host: Member) -> Config:
         f"{_HOME}/masquerade.nft": render_masquerade(cluster),
     }
     own = (File(path, text.encode(), PUBLIC) for path, text in files.items())
-    return Config((*own, program("node-network")))
+    conflist = File("/etc/cni/net.d/10-pods.conflist", render_conflist(cluster, host).encode())
+    return Config((conflist, *own, program("node-network")))
 
 
 def render_conflist(cluster: Cluster, host: Member) -> str:

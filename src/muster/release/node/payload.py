@@ -11,6 +11,7 @@ from muster.release.node.certificates import KUBELET_AUTHORITY, node_certificate
 from muster.release.node.check import check_cluster
 from muster.release.node.clock import clock
 from muster.release.node.cluster import Cluster, Member
+from muster.release.node.firewall import firewall
 from muster.release.node.images import images
 from muster.release.node.network import network
 from muster.release.node.programs import programs
@@ -28,6 +29,7 @@ def node_payload(release: Release, cluster: Cluster, host: Member, certificates:
         (
             Config(certificates),
             clock(cluster, host),
+            firewall(cluster, host),
             network(cluster, host),
             runtime(release, cluster),
             images(release, cluster, host),

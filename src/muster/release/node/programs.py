@@ -13,7 +13,7 @@ from muster.model.ignition import PUBLIC, Config, File, Link, Unit
 from muster.model.meeting import url_host
 from muster.model.voters import VOTERS_FILE, Voters, render_members
 from muster.release.model import Release
-from muster.release.node.certificates import HOME, PKI
+from muster.release.node.certificates import API, HOME, PKI
 from muster.release.node.cluster import Cluster, Member
 from muster.release.node.images import KUBE, PROGRAMS, STORE, kube_program
 from muster.release.node.runtime import CONF, TRUST
@@ -33,6 +33,13 @@ _REPLACING: Final = f"""\
 EnvironmentFile=-/run/muster/etcd.env
 ExecStartPre=/bin/sh -c '[ -e /var/lib/etcd/member/wal ] || exec /usr/bin/muster host member'
 ExecStartPost=-/bin/sh -c '[ ! -e {_LEARNER} ] || exec /usr/bin/muster host member --promote'"""
+_API_FILES: Final = ("admission.yaml", "audit-policy.yaml", "authentication.yaml")
+_TLS_CIPHERS: Final = tuple(
+    f"TLS_ECDHE_{kind}_WITH_{cipher}"
+    for cipher in ("AES_128_GCM_SHA256", "AES_256_GCM_SHA384", "CHACHA20_POLY1305_SHA256")
+    for kind in ("ECDSA", "RSA")
+)
+"""Of TLS 1.2; those of TLS 1.3 cannot be chosen."""
 _EVERYWHERE: Final = {4: "0.0.0.0", 6: "::"}  # noqa: S104
 
 
@@ -44,10 +51,12 @@ def programs(release: Release, cluster: Cluster, host: Member, tuning: Tuning) -
         own = {**values, **_settings(tuning.programs[name], alone=len(cluster.control_plane) == 1)}
         units.append(Unit(f"{name}.service", fill(load_template(f"units/{name}.service"), own)))
     files = [
-        File(f"{HOME}/kubelet.yaml", _yaml(_kubelet(cluster, host, tuning)), PUBLIC),
-        File(f"{HOME}/kube-proxy.yaml", _yaml(_kube_proxy(cluster, host, tuning)), PUBLIC),
+        File(f"{HOME}/kubelet.yaml", _yaml(_kubelet(cluster, host, tuning))),
+        File(f"{HOME}/kube-proxy.yaml", _yaml(_kube_proxy(cluster, host, tuning))),
         *(program(name) for name in ("listens", "wait-for-api")),
     ]
+    if host in cluster.control_plane:
+        files += [File(f"{API}/{name}", load_template(f"api/{name}").encode()) for name in _API_FILES]
     if host in cluster.voters and len(cluster.voters) > 1:
         files.append(File(VOTERS_FILE, msgspec.json.encode(_voters(cluster, host)), PUBLIC))
     return Config(tuple(files), tuple(units), links=_names(values["kube"]))
@@ -91,6 +100,7 @@ def _values(release: Release, cluster: Cluster, host: Member) -> dict[str, str]:
         "ca_bundle": f" --ca-bundle {TRUST}" if cluster.trust_bundle else "",
         "registries_conf": f" --registries-conf {CONF}" if cluster.registries.registries else "",
         "images": STORE,
+        "tls_ciphers": ",".join(_TLS_CIPHERS),
     }
 
 
@@ -122,7 +132,16 @@ def _kubelet(cluster: Cluster, host: Member, tuning: Tuning) -> dict[str, Any]:
         "authorization": {"mode": "Webhook"},
         "tlsCertFile": f"{PKI}/kubelet.crt",
         "tlsPrivateKeyFile": f"{PKI}/kubelet.key",
+        "tlsMinVersion": "VersionTLS12",
+        "tlsCipherSuites": list(_TLS_CIPHERS),
         "rotateCertificates": False,
+        "readOnlyPort": 0,
+        "streamingConnectionIdleTimeout": "5m",
+        "seccompDefault": True,
+        "protectKernelDefaults": True,
+        "makeIPTablesUtilChains": True,
+        "eventRecordQPS": 50,
+        "podPidsLimit": 4096,
         "cgroupDriver": "systemd",
         "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
         "clusterDNS": [str(address) for address in cluster.dns_addresses],

@@ -18,7 +18,7 @@ from muster.release.node.cluster import Cluster, Member
 from muster.release.node.templates import fill, load_template
 from muster.release.node.tuning import Tuning
 
-_MANIFESTS: Final = ("permissions.yaml", "kubelet-authority.yaml", "coredns.yaml")
+_MANIFESTS: Final = ("permissions.yaml", "kubelet-authority.yaml", "coredns.yaml", "pod-security.yaml")
 _OWN_READY: Final = (Ready(ConditionKind.DEPLOYMENT_AVAILABLE, "coredns", "kube-system"),)
 _UNIT: Final = "muster-cluster-setup.service"
 

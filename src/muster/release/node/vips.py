@@ -27,6 +27,8 @@ _HIGHEST: Final = 200
 _EQUAL: Final = 100
 _LISTENING: Final = 50
 """What a host has ahead of others when ingress takes requests on it."""
+_MOST_HOPS: Final = 255
+"""A packet that has this TTL comes from the same link."""
 _PAIRS: Final = 127
 """VRRP knows an address by a number from 1 to 255; a cluster has two of them."""
 
@@ -64,6 +66,20 @@ def router_ids(cluster_id: str) -> tuple[int, int]:
     """The numbers for the API and for ingress; those of another cluster are most likely others."""
     number = int.from_bytes(hashlib.sha256(cluster_id.encode()).digest(), "big") % _PAIRS
     return 2 * number + 1, 2 * number + 2
+
+
+def vip_peers(cluster: Cluster, host: Member) -> tuple[IP, ...]:
+    """The addresses of the hosts that a host shares virtual addresses with."""
+    groups = ((cluster.api_vips, cluster.control_plane), (cluster.ingress_vips, cluster.schedulable))
+    shared = [(vips, holders) for vips, holders in groups if cluster.holds_vips and host in holders]
+    found = [
+        _address(member, vip.version)
+        for vips, holders in shared
+        for vip in vips
+        for member in holders
+        if member != host
+    ]
+    return tuple(dict.fromkeys(found))
 
 
 def _kinds(cluster: Cluster, host: Member, tuning: VipTuning) -> Iterator[_Kind]:
@@ -108,15 +124,22 @@ def _render(kind: _Kind, host: Member, tuning: VipTuning) -> Iterator[str]:
     for vip in kind.vips:
         own = {member.name: _address(member, vip.version) for member in kind.holders}
         address = own.pop(host.name)
-        peers = "".join(f"        {peer}\n" for peer in own.values())
         more = {
             "family": str(vip.version),
             "address": str(address),
-            "unicast": f"unicast_src_ip {address}\n    unicast_peer {{\n{peers}    }}" if peers else "",
+            "unicast": _unicast(address, tuple(own.values())),
             # The host's own address leads into the network; this one is never what it sends from.
             "vip": f"{vip}/{vip.max_prefixlen}",
         }
         yield fill(load_template("keepalived-address.conf"), {**values, **more})
+
+
+def _unicast(address: IP, peers: tuple[IP, ...]) -> str:
+    """VRRP cannot prove who sends it: only the peers are heard, and nothing that a router forwarded."""
+    if not peers:
+        return ""
+    lines = "".join(f"        {peer} min_ttl {_MOST_HOPS}\n" for peer in peers)
+    return f"unicast_src_ip {address}\n    unicast_ttl {_MOST_HOPS}\n    unicast_peer {{\n{lines}    }}"
 
 
 def _address(member: Member, version: int) -> IP:

@@ -4,19 +4,29 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime, timedelta
+import math
+from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from muster.model.wire.host import HostCreateParams, HostProgress
+from muster.model.host_key import (
+    CHALLENGE_HEADER,
+    KEY_BYTES,
+    KEY_HEADER,
+    PROOF_HEADER,
+    decode,
+    fingerprint,
+)
+from muster.model.wire.host import EnrolmentApproval, HostCreateParams, HostProgress
 from muster.model.wire.reports import StepReply
-from muster.service.api.call import Call, Reply, answers, empty, reply
+from muster.service.api.call import Call, Reply, answers, empty, error_reply, reply
 from muster.service.api.hosts import change
-from muster.service.api.showing import shown_host
+from muster.service.api.showing import host_reply, shown_host
 from muster.service.api.views.hosts import show_registration
+from muster.service.auth.personas import Persona
 from muster.service.decisions.clusters import release_infra_env
+from muster.service.decisions.enrolment import Claim, Ruling, approve, enrol, request_approval, rule_on
 from muster.service.decisions.replies import take_reply
-from muster.service.derive.names import effective_name
 from muster.service.polling import Poll, answer_poll, plan_next
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import BadRequest, Forbidden, NotFound, StateConflict
@@ -26,7 +36,9 @@ from muster.service.states import host as states
 TOKEN_HEADER: Final = "x-muster-host-token"  # noqa: S105 - the name of a header
 """In the answer to a registration: a token that is good for that host alone."""
 _RETRY_S: Final = 60
-_STILL_THERE: Final = timedelta(seconds=60)
+_APPROVAL_S: Final = 15
+_HEARD: Final = timedelta(seconds=60)
+"""A host that called so recently is running."""
 
 
 @answers("v2RegisterHost")
@@ -36,47 +48,112 @@ async def register_host(call: Call) -> Reply:
     if not call.sees(infra_env_id=infra_env_id, host_id=host_id):
         raise Forbidden("this token is for another host", hint="register with the token of the boot medium")
     version = params.discovery_agent_version or call.headers.get("discovery_agent_version", "")
+    claim = _claim_of(call, host_id, version)
+    await _check_cluster(call, infra_env_id)
+    ruling = await _decide(call, host_id, claim)
+    if ruling not in (Ruling.ACCEPT, Ruling.ENROL, Ruling.NOTE):
+        return _refuse(call, host_id, ruling, claim)
+    service.sent.pop(host_id, None)
+    if ruling is not Ruling.NOTE:
+        service.upkeep.note(host_id)
+    host = service.engine.host(host_id, infra_env_id)
+    shown = show_registration(shown_host(call, host), version, _RETRY_S)
+    if ruling is Ruling.NOTE:
+        return reply(shown, 201)
+    return reply(shown, 201, (TOKEN_HEADER, service.around.host_tokens.issue(infra_env_id, host_id)))
+
+
+def _claim_of(call: Call, host_id: str, version: str) -> Claim:
+    """What the caller shows: its key, and the proof that it has it."""
+    key = call.headers.get(KEY_HEADER.lower(), "")
+    if key and decode(key, KEY_BYTES) is None:
+        raise BadRequest(f"{KEY_HEADER} is not a public key", hint="send an Ed25519 key as base64")
+    signed = (call.headers.get(CHALLENGE_HEADER.lower(), ""), call.headers.get(PROOF_HEADER.lower(), ""))
+    is_proof = call.service.around.host_tokens.is_proof
+    return Claim(
+        key=key,
+        is_proved=bool(key and all(signed)) and is_proof(key, call.ids["infra_env_id"], host_id, signed),
+        has_own_token=_is_own(call),
+        address=call.client,
+        agent_version=version,
+    )
+
+
+async def _decide(call: Call, host_id: str, claim: Claim) -> Ruling:
+    """Decide on a registration, and do what was decided."""
+    service, infra_env_id = call.service, call.ids["infra_env_id"]
+    is_person = call.grant is not None and call.grant.persona is Persona.USER
+    rulings = []
 
     def decision(draft: Draft) -> None:
-        now = draft.now
-        host = Host(
-            id=host_id,
-            infra_env_id=infra_env_id,
-            cluster_id=None if draft.is_pool else draft.cluster.id,
-            status="discovering",
-            status_updated_at=now,
-            created_at=now,
-            updated_at=now,
-            registered_at=now,
-            discovery_agent_version=version,
+        known = draft.hosts.get(host_id)
+        heard_at = service.engine.heard.get(host_id)
+        ruling = rule_on(
+            known,
+            claim,
+            is_heard=heard_at is not None and draft.now - heard_at < _HEARD,
+            admits_keyless=is_person or service.around.house.admits_keyless,
         )
-        states.register(draft, host)
-        if not _is_own(call):
-            _enrol_again(draft, host_id, call.service.engine.heard.get(host_id))
+        rulings.append(ruling)
+        if ruling is Ruling.ASK and known is not None:
+            request_approval(draft, known, claim)
+        if ruling in (Ruling.ACCEPT, Ruling.ENROL, Ruling.NOTE):
+            states.register(draft, _new_host(draft, infra_env_id, host_id, claim))
+        if ruling is Ruling.ENROL:
+            enrol(draft, host_id, claim)
 
-    await _check_cluster(call, infra_env_id)
     await service.change(lambda: _home(call, infra_env_id, host_id), decision, call.request_id)
-    service.sent.pop(host_id, None)
-    service.upkeep.note(host_id)
-    host = service.engine.host(host_id, infra_env_id)
-    token = service.around.host_tokens.issue(infra_env_id, host_id)
-    shown = show_registration(shown_host(call, host), version, _RETRY_S)
-    return reply(shown, 201, (TOKEN_HEADER, token))
+    return rulings[-1]
 
 
-def _enrol_again(draft: Draft, host_id: str, heard_at: datetime | None) -> None:
-    """A machine that booted its medium has the medium's token and nothing else: it gets a new one of its own.
+def _new_host(draft: Draft, infra_env_id: str, host_id: str, claim: Claim) -> Host:
+    now = draft.now
+    return Host(
+        id=host_id,
+        infra_env_id=infra_env_id,
+        cluster_id=None if draft.is_pool else draft.cluster.id,
+        status="discovering",
+        status_updated_at=now,
+        created_at=now,
+        updated_at=now,
+        registered_at=now,
+        discovery_agent_version=claim.agent_version,
+    )
 
-    Whoever has the medium can say the same of a host that runs, so that is told.
-    """
-    host = draft.hosts[host_id]
-    if host.enrolled and heard_at is not None and draft.now - heard_at < _STILL_THERE:
-        message = (
-            f"Host {effective_name(host) or host.id}: registered with the token of its medium while it was"
-            " running with one of its own; if it was not restarted, somebody else has the medium"
+
+def _refuse(call: Call, host_id: str, ruling: Ruling, claim: Claim) -> Reply:
+    """The answer to a registration that is not accepted, or not yet."""
+    service, infra_env_id = call.service, call.ids["infra_env_id"]
+    shown = fingerprint(claim.key) if claim.key else ""
+    if ruling is Ruling.PROVE:
+        challenge = service.around.host_tokens.challenge(infra_env_id, host_id)
+        reason = f"host {host_id} is bound to a key: sign the challenge with it, and register again"
+        return error_reply(401, reason, (CHALLENGE_HEADER.lower(), challenge))
+    if ruling is Ruling.HEARD:
+        heard_at = service.engine.heard.get(host_id, service.now())
+        wait = max(1, math.ceil((heard_at + _HEARD - service.now()).total_seconds()))
+        reason = (
+            f"host {host_id} is running with another key; if it was restarted, it can register in {wait} s"
         )
-        draft.tell(host, "host_enrolled_again", message, severity="warning")
-    draft.change(host, enrolled=False, enrolment=host.enrolment + 1)
+        return error_reply(503, reason, ("retry-after", str(wait)))
+    if ruling is Ruling.ASK:
+        reason = (
+            f"host {host_id} is being installed and comes with the new key {shown}: "
+            "a person has to approve it, on the page or with `muster agent approve-host`"
+        )
+        return error_reply(403, reason, ("retry-after", str(_APPROVAL_S)))
+    reason = (
+        "hosts without a key cannot register here, or not in the state that this host is in; "
+        "boot a medium of Muster, or start the service with --admit-keyless-hosts"
+    )
+    return error_reply(403, reason)
+
+
+@answers("v2ApproveHostEnrolment")
+async def approve_enrolment(call: Call) -> Reply:
+    wanted = call.decode(EnrolmentApproval).key
+    await change(call, lambda draft, host: approve(draft, host, wanted))
+    return await host_reply(call, call.ids["host_id"])
 
 
 async def _check_cluster(call: Call, infra_env_id: str) -> None:
@@ -133,7 +210,8 @@ async def next_steps(call: Call) -> Reply:
 
 
 def _is_own(call: Call) -> bool:
-    return call.grant is not None and call.grant.scope.host_id is not None
+    """Whether the caller has the host's own token; a simulated host has none, and is trusted."""
+    return call.grant is None or call.grant.persona is Persona.HOST
 
 
 @answers("v2PostStepReply")

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -13,16 +14,21 @@ import msgspec
 from muster.errors import MusterError
 from muster.model.wire.files import Error, InfraError
 from muster.service.api.asking import make_check
-from muster.service.api.call import OPERATIONS, Answers, Call, LoginOperations, Reply
+from muster.service.api.call import OPERATIONS, STREAMED, Answers, Call, LoginOperations, Reply
 from muster.service.api.house import check_house
 from muster.service.api.router import Router
 from muster.service.api.table.route import Route
 from muster.service.api.table.shapes import SHAPES
+from muster.service.audit import Audit, Caller, Request
 from muster.service.auth.credentials import Knock, pairs
 from muster.service.auth.guard import Guard
-from muster.service.auth.personas import Grant
+from muster.service.auth.personas import Grant, Persona
+from muster.service.edge.body import Gone, Unread
+from muster.service.edge.connections import CALLER_KEY, CONNECTION_KEY
+from muster.service.edge.connections import Caller as CallerKind
 from muster.service.edge.headers import STATE_KEY
-from muster.service.refusals import NotFound, Outdated, code_of
+from muster.service.edge.quiet_log import QuietLog
+from muster.service.refusals import BadRequest, NotFound, Outdated, Unavailable, code_of, for_callers
 from muster.service.service import Service
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -30,9 +36,13 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _log: Final = logging.getLogger("muster.service")
+_bugs: Final = QuietLog(_log, time.monotonic)
+_troubles: Final = QuietLog(_log, time.monotonic)
 _encoder: Final = msgspec.json.Encoder()
 _WHO: Final = 401
 _TRIES: Final = 4
+_RETRY_S: Final = 5
+_CLOSE: Final = (("retry-after", str(_RETRY_S)), ("connection", "close"))
 
 
 class NotAdmitted(MusterError):
@@ -43,13 +53,17 @@ class NotAdmitted(MusterError):
         self.code = code
 
 
+class TooMany(Unavailable):
+    """There is no room for one more connection."""
+
+
 class Api:
     """All operations over one service."""
 
     def __init__(
-        self, service: Service, routes: Iterable[Route], guard: Guard, login: LoginOperations
+        self, service: Service, routes: Iterable[Route], guard: Guard, login: LoginOperations, audit: Audit
     ) -> None:
-        self._service, self._guard, self._login = service, guard, login
+        self._service, self._guard, self._login, self._audit = service, guard, login, audit
         known = [route for route in routes if route.operation_id in OPERATIONS]
         self._router = Router(known)
         self._checks = {each.operation_id: make_check(SHAPES[each.operation_id]) for each in known}
@@ -61,12 +75,16 @@ class Api:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        operation, reply = await self._answer(scope, receive)
+        caller = Caller()
+        operation, reply = await self._answer(scope, receive, caller)
         self._service.requests[operation, reply.status] += 1
+        request = Request(scope["method"], operation, _client(scope), _request_id(scope), caller)
+        self._audit.record(request, reply.status)
         await _send(reply, send, head=scope["method"] == "HEAD")
 
-    async def _answer(self, scope: Scope, receive: Receive) -> tuple[str, Reply]:
+    async def _answer(self, scope: Scope, receive: Receive, caller: Caller) -> tuple[str, Reply]:
         routes, ids = self._router.find(scope["path"])
+        caller.ids = ids
         if not routes:
             return "", _error(404, f"there is no {scope['path']}; see /openapi.json")
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
@@ -77,12 +95,13 @@ class Api:
             return "", Reply(405, refused.body, headers=(("allow", known),))
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
-            grant = await self._admit(route, ids, scope)
+            grant = await self._admit(route, scope, caller)
             check_house(self._service.around.house, route, grant)
             query = _query(scope)
             if (check := self._checks[route.operation_id]) is not None:
                 check(query, headers)
-            body = await _read(receive) if method != "GET" else b""
+            is_streamed = route.operation_id in STREAMED
+            body = b"" if method == "GET" or is_streamed else await _read(receive)
             call = Call(
                 service=self._service,
                 ids=ids,
@@ -91,23 +110,30 @@ class Api:
                 body=body,
                 grant=grant,
                 request_id=_request_id(scope),
-                client=scope["client"][0] if scope.get("client") else "",
+                client=_client(scope),
                 login=self._login,
+                chunks=_stream(receive) if is_streamed else None,
             )
             reply = await self._operate(OPERATIONS[route.operation_id], call, is_read=method == "GET")
+        except Unread:
+            raise
         except Exception as error:  # noqa: BLE001 - nobody is answered with a traceback
             return route.operation_id, _failure(error, route)
         return route.operation_id, _tag(reply, headers) if method == "GET" else reply
 
-    async def _admit(self, route: Route, ids: Mapping[str, str], scope: Scope) -> Grant | None:
+    async def _admit(self, route: Route, scope: Scope, caller: Caller) -> Grant | None:
         raw: bytes = scope["query_string"]
-        knock = Knock(scope["method"], scope["path"], raw, scope["headers"], ids)
+        knock = Knock(scope["method"], scope["path"], raw, scope["headers"], caller.ids)
         admission = self._guard.admit(route, knock, self._service.now().timestamp())
         refused = not admission.verdict.is_allowed and admission.verdict.status != _WHO
         if refused and await self._service.look_again():
             admission = self._guard.admit(route, knock, self._service.now().timestamp())
+        caller.identify(admission.grant)
         if not admission.verdict.is_allowed:
+            caller.refusal = admission.verdict.reason
             raise NotAdmitted(admission.verdict.status, admission.verdict.reason)
+        if admission.grant is not None:
+            _note_caller(scope, "people" if admission.grant.persona is Persona.USER else "hosts")
         return admission.grant
 
     async def _operate(self, operation: Answers, call: Call, *, is_read: bool) -> Reply:
@@ -124,6 +150,18 @@ class Api:
         return await operation(call)
 
 
+def _note_caller(scope: Scope, caller: CallerKind) -> None:
+    """A valid token came with this request: its connection and its body count as those of a known caller."""
+    state = scope.setdefault("state", {})
+    state[CALLER_KEY] = caller
+    connection = state.get(CONNECTION_KEY)
+    if connection is not None and not connection.belongs_to(caller):
+        raise TooMany(
+            f"there are too many connections of {caller} from this address, or in all",
+            hint=f"try again in {_RETRY_S} s",
+        )
+
+
 def _query(scope: Scope) -> dict[str, str]:
     """What is said several times is a list, as if it were written with commas."""
     raw: bytes = scope["query_string"]
@@ -133,21 +171,34 @@ def _query(scope: Scope) -> dict[str, str]:
     return found
 
 
+def _client(scope: Scope) -> str:
+    return scope["client"][0] if scope.get("client") else ""
+
+
 def _request_id(scope: Scope) -> str:
     state = scope.get("state")
     return str(state.get(STATE_KEY, "")) if state else ""
 
 
 async def _read(receive: Receive) -> bytes:
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body"):
-        return body
-    parts = [body]
-    while message.get("more_body"):
+    parts, more = [], True
+    while more:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
         parts.append(message.get("body", b""))
-    return b"".join(parts)
+        more = message.get("more_body", False)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def _stream(receive: Receive) -> AsyncIterator[bytes]:
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise BadRequest("the body breaks off", hint="send it again")
+        yield message.get("body", b"")
+        if not message.get("more_body"):
+            return
 
 
 async def _send(reply: Reply, send: Send, *, head: bool) -> None:
@@ -179,11 +230,24 @@ def _tag(reply: Reply, headers: Mapping[str, str]) -> Reply:
 def _failure(error: Exception, route: Route) -> Reply:
     if isinstance(error, NotAdmitted):
         return Reply(error.code, _encoder.encode(InfraError(code=error.code, message=error.message)))
+    if isinstance(error, TooMany):
+        return Reply(error.code, _error(error.code, error.message, error.hint).body, headers=_CLOSE)
     if isinstance(error, MusterError):
-        reason = f"{error.message}; {error.hint}" if error.hint else error.message
-        return _error(code_of(error), reason, error.hint)
-    _log.error("%s: a bug in Muster", route.operation_id, exc_info=error)
+        return _told(error, route)
+    # Each kind of failure once a minute, so that a caller cannot fill the log.
+    kind = f"{route.operation_id} {type(error).__name__}"
+    _bugs.write(logging.ERROR, kind, "%s: a bug in Muster", route.operation_id, error=error)
     return _error(500, f"{route.operation_id} failed through a bug in Muster; its log has more")
+
+
+def _told(error: MusterError, route: Route) -> Reply:
+    """The words of an error, without the paths of the service's own files: those are for its log alone."""
+    message, hint = for_callers(error)
+    if message != error.message:
+        _troubles.write(
+            logging.ERROR, error.message, "%s: %s (%s)", route.operation_id, error.message, error.hint
+        )
+    return _error(code_of(error), f"{message}; {hint}" if hint else message, hint)
 
 
 def _error(code: int, reason: str, hint: str = "") -> Reply:

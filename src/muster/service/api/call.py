@@ -9,15 +9,19 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from muster.model.wire.files import Error
 from muster.service.api.asking import read_flag
-from muster.service.auth.personas import Grant, Scope
+from muster.service.auth.personas import Grant, Persona, Scope
 from muster.service.refusals import BadRequest
+from muster.service.replies.reading import check_numbers
 from muster.service.service import Service
 
 T = TypeVar("T")
 _encoder: Final = msgspec.json.Encoder()
 JSON: Final = "application/json"
 OCTETS: Final = "application/octet-stream"
+_LONGEST_NUMBER: Final = 32
+_LARGEST_NUMBER: Final = 1 << 53
 _LONGEST_WAIT_S: Final = 90.0
 _WAIT: Final = re.compile(r"(?:^|[,;\s])wait=(\d{1,4})(?:$|[,;\s])")
 
@@ -47,19 +51,23 @@ class Call(msgspec.Struct, frozen=True):
     """The address that it came from."""
     login: LoginOperations | None = None
     """Where people log in."""
+    chunks: AsyncIterator[bytes] | None = None
+    """The body as it comes, of an operation that is streamed; it can be read once."""
 
     def decode(self, kind: type[T]) -> T:
         """The body as what it has to be."""
         if not self.body:
             raise BadRequest("the body is missing", hint="send JSON")
         try:
-            return decoder_of(kind).decode(self.body)
+            found = decoder_of(kind).decode(self.body)
         except msgspec.ValidationError as error:
             raise BadRequest(f"the body is not as it should be: {error}", hint="see /openapi.json") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadRequest(f"the body is not JSON: {error}", hint="send JSON") from None
         except RecursionError:
             raise BadRequest("the body is nested too deeply", hint="see /openapi.json") from None
+        check_numbers(found, self.body)
+        return found
 
     def flag(self, name: str) -> bool | None:
         """A yes or no of the query."""
@@ -71,10 +79,7 @@ class Call(msgspec.Struct, frozen=True):
         text = self.query.get(name)
         if text is None:
             return default
-        try:
-            return int(text)
-        except ValueError:
-            raise BadRequest(f"{name}: {text!r} is no number") from None
+        return read_number(name, text)
 
     @property
     def patience_s(self) -> float:
@@ -86,9 +91,25 @@ class Call(msgspec.Struct, frozen=True):
         """Whether a thing in a list is for the caller to see."""
         return self.grant is None or self.grant.sees(Scope(**ids))
 
+    @property
+    def is_viewer(self) -> bool:
+        """Whether the caller may only look, and sees no secrets."""
+        return self.grant is not None and self.grant.persona is Persona.WATCHER
+
     def words(self, name: str) -> tuple[str, ...]:
         """A list of the query, separated by commas."""
         return tuple(filter(None, self.query.get(name, "").split(",")))
+
+
+def read_number(name: str, text: str) -> int:
+    """A whole number that a request gives; one that nothing can calculate with is refused."""
+    try:
+        found = int(text[:_LONGEST_NUMBER])
+    except ValueError:
+        raise BadRequest(f"{name}: {text[:100]!r} is not a number") from None
+    if len(text) > _LONGEST_NUMBER or abs(found) > _LARGEST_NUMBER:
+        raise BadRequest(f"{name}: the number is out of range", hint="give one of at most 53 bits")
+    return found
 
 
 _decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {}
@@ -113,13 +134,17 @@ class Reply(msgspec.Struct, frozen=True):
 
 Answers: TypeAlias = Callable[[Call], Coroutine[Any, Any, Reply]]
 OPERATIONS: Final[dict[str, Answers]] = {}
+STREAMED: Final[set[str]] = set()
+"""Operations that read their bodies as they come."""
 
 
-def answers(operation_id: str) -> Callable[[Answers], Answers]:
+def answers(operation_id: str, *, is_streamed: bool = False) -> Callable[[Answers], Answers]:
     """This function answers that operation."""
 
     def declare(function: Answers) -> Answers:
         OPERATIONS[operation_id] = function
+        if is_streamed:
+            STREAMED.add(operation_id)
         return function
 
     return declare
@@ -133,6 +158,12 @@ def reply(body: Any, status: int = 200, *headers: tuple[str, str]) -> Reply:
 def empty(status: int = 204) -> Reply:
     """An answer without a body."""
     return Reply(status)
+
+
+def error_reply(status: int, reason: str, *headers: tuple[str, str], hint: str = "") -> Reply:
+    """A refusal in words, in the form that existing clients know."""
+    body = Error(kind="Error", id=status, href="", code=str(status), reason=reason, hint=hint)
+    return Reply(status, _encoder.encode(body), JSON, headers)
 
 
 def file(body: bytes, name: str, media_type: str = OCTETS) -> Reply:

@@ -18,11 +18,13 @@ from muster.model.wire.cluster import (
 )
 from muster.model.wire.host import Host as WireHost
 from muster.service.api.call import Call, Reply, answers, empty, reply
-from muster.service.api.showing import cluster_reply, seen, shown_cluster, shown_host
+from muster.service.api.showing import cluster_reply, own_host, seen, shown_cluster, shown_host
 from muster.service.api.views.files import show_ignored
+from muster.service.api.views.hosts import show_peer
 from muster.service.decisions import clusters as decide
 from muster.service.decisions.house import found_cluster
 from muster.service.decisions.operators import Offered
+from muster.service.decisions.settings import refuse_settings, tell_without_effect
 from muster.service.realm import Draft, Realm
 from muster.service.state import Cluster
 
@@ -47,11 +49,18 @@ async def change(call: Call, decision: Callable[[Draft], T]) -> T:
 @answers("v2RegisterCluster")
 async def register_cluster(call: Call) -> Reply:
     params, around = _choose_release(call, call.decode(ClusterCreateParams)), call.service.around
+    refuse_settings(params)
     own = (around.vault.seal, offered_of(call, params.openshift_version, params.cpu_architecture or ""))
     if around.house.mode == "interactive":
         return await _found(call, params, own)
     id = call.service.new_id()
-    return await _create(call, id, lambda draft: decide.register_cluster(draft, id, params, *own))
+
+    def decision(draft: Draft) -> Cluster:
+        made = decide.register_cluster(draft, id, params, *own)
+        tell_without_effect(draft, made, params)
+        return made
+
+    return await _create(call, id, decision)
 
 
 async def _found(call: Call, params: ClusterCreateParams, own: tuple[decide.Seal, Offered]) -> Reply:
@@ -59,10 +68,14 @@ async def _found(call: Call, params: ClusterCreateParams, own: tuple[decide.Seal
     service, house = call.service, call.service.around.house
     assert house.meeting is not None
     id, pool = house.meeting.cluster_id, house.meeting.infra_env_id
+
+    def decision(draft: Draft, pool: Draft) -> None:
+        tell_without_effect(draft, found_cluster(draft, pool, house, params, own), params)
+
     try:
         await service.move(
             lambda: (service.engine.create(id), service.engine.realm_of("infra-env", pool)),
-            lambda draft, pool: found_cluster(draft, pool, house, params, own),
+            decision,
             call.request_id,
         )
     except BaseException:
@@ -136,8 +149,13 @@ async def update_cluster(call: Call) -> Reply:
         call.service.around.vault.seal,
         cluster_of(call),
     )
+    refuse_settings(params)
     offered = offered_of(call, cluster.openshift_version, cluster.cpu_architecture)
-    await change(call, lambda draft: decide.update_cluster(draft, params, seal, offered))
+
+    def decision(draft: Draft) -> None:
+        tell_without_effect(draft, decide.update_cluster(draft, params, seal, offered), params)
+
+    await change(call, decision)
     return await cluster_reply(call, call.ids["cluster_id"], 201)
 
 
@@ -157,6 +175,7 @@ async def deregister_cluster(call: Call) -> Reply:
         lambda draft, *pools: decide.deregister_cluster(draft, files, *pools),
         call.request_id,
     )
+    await call.service.logs.remove(call.ids["cluster_id"])
     return empty()
 
 
@@ -167,12 +186,15 @@ async def list_cluster_hosts(call: Call) -> Reply:
         part: call.flag(part.replace("_", "-")) is True for part in ("with_connectivity", "with_inventory")
     }
 
+    own = own_host(call)
+
     def see() -> list[WireHost]:
-        return [
+        found = [
             shown_host(call, host, **parts)
             for host in realm_of(call).hosts.values()
             if role in (None, host.role, host.suggested_role) and status in (None, host.status)
         ]
+        return [each if own in (None, each.id) else show_peer(each) for each in found]
 
     return reply(await seen(call, (realm_of(call).id,), see))
 

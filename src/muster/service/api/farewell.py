@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 
 from muster.model.wire.host import HostLogLines
+from muster.release.off_loop import off_loop
 from muster.service.api.call import Call, Reply, answers, empty, file, reply
 from muster.service.api.clusters import change, cluster_of, realm_of
 from muster.service.api.files import credential
@@ -75,10 +76,11 @@ async def get_host_log(call: Call) -> Reply:
         if tail.has_shown(after):
             await call.service.news.wait(_bell_of(host_id), call.patience_s)
         return reply(tail.show(lines, needle, after))
-    body = await asyncio.to_thread(call.service.store.document, realm.id, realm.id, f"logs/{host_id}")
-    if body is None:
+    archive = await off_loop(call.service.logs.find, realm.id, host_id)
+    if archive is None:
         return reply(HostLog(lines=(), complete=True))
-    return reply(await asyncio.to_thread(read_log, body, lines, needle))
+    async with call.service.log_views.take():
+        return reply(await off_loop(read_log, archive.pieces(), lines, needle))
 
 
 @answers("v2TellLogLines")
@@ -87,7 +89,11 @@ async def tell_log_lines(call: Call) -> Reply:
     host = service.engine.host(call.ids["host_id"], call.ids["infra_env_id"])
     for gone in [id for id in service.tails if service.engine.find_host(id) is None]:
         del service.tails[gone]
-    service.tails.setdefault(host.id, Tail()).add(told.lines)
+    taken = service.log_lines.take(host.id, len(told.lines), service.now().timestamp())
+    lines = told.lines[: taken.granted]
+    if taken.suppressed:
+        lines = (f"({taken.suppressed} lines were suppressed: the host sent too many)", *lines)
+    service.tails.setdefault(host.id, Tail()).add(lines)
     service.news.call((_bell_of(host.id),))
     return empty()
 

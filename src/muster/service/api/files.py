@@ -14,14 +14,15 @@ from muster.service.api.views.files import show_credentials
 from muster.service.auth.personas import Persona
 from muster.service.credentials import KUBECONFIG, PASSWORD, domain_of, make_credentials, note_taken
 from muster.service.decisions import checks
-from muster.service.preparing import SECRET_FILES, order_of
+from muster.service.decisions.clusters import override_install_config
+from muster.service.preparing import INGRESS_FILE, SECRET_FILES, order_of
 from muster.service.refusals import BadRequest, NotFound, StateConflict
 from muster.service.state import Cluster
 
 _FILES: Final = frozenset(
     {
         *("bootstrap.ign", "master.ign", "worker.ign", "arbiter.ign", "metadata.json", "install-config.yaml"),
-        *("custom_manifests.json", "custom_manifests.yaml"),
+        *("custom_manifests.json", "custom_manifests.yaml", INGRESS_FILE),
     }
 )
 _CREDENTIALS: Final = frozenset({"kubeadmin-password", "kubeconfig", "kubeconfig-noingress"})
@@ -39,7 +40,7 @@ async def get_install_config(call: Call) -> Reply:
 @answers("v2UpdateClusterInstallConfig")
 async def update_install_config(call: Call) -> Reply:
     text = checks.json_object("the install config override", call.decode(str))
-    await change(call, lambda draft: draft.change(draft.cluster, install_config_overrides=text))
+    await change(call, lambda draft: override_install_config(draft, text))
     return empty(201)
 
 

@@ -12,6 +12,7 @@ from muster.service.api.call import Call, Reply, answers, empty, reply
 from muster.service.api.showing import host_reply, seen, shown_host
 from muster.service.decisions import hosts as decide
 from muster.service.decisions.house import check_role
+from muster.service.decisions.settings import refuse_settings, tell_without_effect
 from muster.service.realm import Draft, Realm
 from muster.service.state import Host
 from muster.service.states import host as states
@@ -60,10 +61,11 @@ async def get_host(call: Call) -> Reply:
 async def update_host(call: Call) -> Reply:
     params, seal = call.decode(HostUpdateParams), call.service.around.vault.seal
     house = call.service.around.house
+    refuse_settings(params)
 
     def decision(draft: Draft, host: Host) -> None:
         check_role(house, host, params)
-        decide.update_host(draft, host, params, seal)
+        tell_without_effect(draft, decide.update_host(draft, host, params, seal), params)
 
     await change(call, decision)
     return await host_reply(call, call.ids["host_id"], 201)

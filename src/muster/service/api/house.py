@@ -63,6 +63,8 @@ async def get_service(call: Call) -> Reply:
             fingerprint=service.around.fingerprint(),
             now=service.now(),
             started_at=service.started_at,
+            certificate_expires_at=service.around.certificate_expires(),
+            warnings=service.around.warnings(),
             cluster_id="" if meeting is None else meeting.cluster_id,
             infra_env_id="" if meeting is None else meeting.infra_env_id,
             rendezvous_ip=house.rendezvous_ip,

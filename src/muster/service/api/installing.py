@@ -14,7 +14,7 @@ from muster.service.api.clusters import change, cluster_of
 from muster.service.api.showing import cluster_reply
 from muster.service.decisions.house import settle_watched, unsettle_watched
 from muster.service.decisions.installing import begin_installation
-from muster.service.preparing import merge_ingress
+from muster.service.preparing import keep_ingress, parse_authorities
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest, NotFound
 from muster.service.states import cluster as states
@@ -84,11 +84,9 @@ async def finalizing(call: Call) -> Reply:
 
 @answers("v2UploadClusterIngressCert")
 async def upload_ingress(call: Call) -> Reply:
-    """The authority of the cluster's applications: with it the kubeconfig is whole."""
-    certificate = call.decode(str)
-    if "BEGIN CERTIFICATE" not in certificate:
-        raise BadRequest("the body is no certificate", hint="send it as PEM, in a JSON string")
-    await change(call, lambda draft: merge_ingress(call.service, draft, certificate))
+    """The authority of the cluster's applications, which comes when they run."""
+    certificates = parse_authorities(call.decode(str))
+    await change(call, lambda draft: keep_ingress(call.service, draft, certificates))
     return empty(201)
 
 

@@ -10,6 +10,7 @@ from msgspec import DecodeError, json
 
 from muster.service.api.call import JSON, Reply
 from muster.service.api.table.own import LoginAnswer
+from muster.service.audit import ACTOR, actor_of
 from muster.service.auth.login import Login, Proof, Refused, Session
 from muster.service.auth.personas import Grant
 from muster.service.auth.sessions import EndedSessions, csrf_of, render_cookie
@@ -42,6 +43,7 @@ class LoginDesk:
         result = await self._login.log_in(address, proof, self._clock())
         if isinstance(result, Refused):
             return _refuse(result)
+        ACTOR.set(actor_of(result.grant))
         return _admit(result, self._login.settings.session_s if proof.cookie else 0)
 
     async def log_out(self, grant: Grant | None) -> Reply:
@@ -53,7 +55,7 @@ class LoginDesk:
 
 def _admit(session: Session, cookie_s: int) -> Reply:
     answer = LoginAnswer(
-        persona="user",
+        persona=session.grant.persona,
         expires_at=_date(session.expires),
         token="" if cookie_s else session.token,
         csrf_token=session.csrf,

@@ -3,36 +3,45 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
 import tarfile
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 from muster.model.wire.host import LogsProgressParams
-from muster.service.api.call import Call, Reply, answers, empty, file
+from muster.release.off_loop import off_loop
+from muster.service.api.call import OCTETS, Call, Reply, answers, empty
 from muster.service.api.clusters import change, realm_of
-from muster.service.api.multipart import read_upload
+from muster.service.api.multipart import stream_upload
+from muster.service.api.showing import own_host
+from muster.service.derive.roles import CONTROL_PLANE, effective_role
+from muster.service.log_archives import CONTROLLER, Archive, stream
 from muster.service.realm import Draft
-from muster.service.refusals import BadRequest, NotFound
+from muster.service.refusals import BadRequest, Forbidden, NotFound
 
+_BLOCK: Final = tarfile.BLOCKSIZE
 _KINDS: Final = ("host", "controller", "all", "node-boot")
 
 
-@answers("V2UploadLogs")
+@answers("V2UploadLogs", is_streamed=True)
 async def upload_logs(call: Call) -> Reply:
-    body = read_upload(call.headers.get("content-type", ""), call.body, "upfile")
     kind, host_id = _kind(call), call.query.get("host_id", "")
-    if kind == "host" and host_id not in realm_of(call).hosts:
+    realm = realm_of(call)
+    if kind == "host" and host_id not in realm.hosts:
         raise NotFound(f"host {host_id or '?'} is not in this cluster", hint="name it with host_id")
-    owner = host_id if kind == "host" else "controller"
+    _check_right(call, kind, host_id)
+    owner = host_id if kind == "host" else CONTROLLER
+    assert call.chunks is not None
+    body = stream_upload(call.headers.get("content-type", ""), call.chunks, "upfile")
+    size = await call.service.logs.put(realm.id, owner, body)
 
     def decision(draft: Draft) -> None:
-        draft.documents[draft.cluster.id, f"logs/{owner}"] = body
-        subject: Any = draft.hosts[owner] if kind == "host" else draft.cluster
+        subject: Any = draft.hosts.get(owner) if kind == "host" else draft.cluster
+        if subject is None:  # It went away while it sent them.
+            return
         field = "logs_collected_at" if kind == "host" else "controller_logs_collected_at"
         draft.change(subject, **{field: draft.now, "logs_info": "collecting"})
         name = "host_logs_uploaded" if kind == "host" else "cluster_logs_uploaded"
-        draft.tell(subject, name, f"{len(body)} bytes of logs of {owner} were uploaded")
+        draft.tell(subject, name, f"{size} bytes of logs of {owner} were uploaded")
 
     await change(call, decision)
     return empty()
@@ -40,36 +49,56 @@ async def upload_logs(call: Call) -> Reply:
 
 @answers("V2DownloadClusterLogs")
 async def download_logs(call: Call) -> Reply:
-    realm, kind = realm_of(call), _kind(call, "all")
-    kept = {
-        name.removeprefix("logs/")
-        for _, name in call.service.store.documents(realm.id, realm.id)
-        if name.startswith("logs/")
-    }
+    realm, kind, logs = realm_of(call).id, _kind(call, "all"), call.service.logs
+    kept = await off_loop(logs.owners, realm)
     wanted = kept
     if kind == "host":
         wanted = kept & {call.query.get("host_id", "")}
     elif kind == "controller":
-        wanted = kept & {"controller"}
-    if not wanted:
+        wanted = kept & {CONTROLLER}
+    found = {owner: await off_loop(logs.find, realm, owner) for owner in sorted(wanted)}
+    there = {owner: archive for owner, archive in found.items() if archive is not None}
+    if not there:
         raise NotFound("there are no such logs", hint="hosts send them when an installation ends or fails")
-    read = call.service.store.document
-    bodies = await asyncio.to_thread(
-        lambda: {owner: read(realm.id, realm.id, f"logs/{owner}") or b"" for owner in sorted(wanted)}
-    )
-    if len(wanted) == 1 and kind != "all":
-        return file(next(iter(bodies.values())), f"{next(iter(wanted))}_logs.tar.gz")
-    return file(_pack(bodies), f"{realm.id}_logs.tar")
+    if len(there) == 1 and kind != "all":
+        ((owner, archive),) = there.items()
+        return _download(stream(archive), archive.size_bytes, f"{owner}_logs.tar.gz")
+    size = sum(_BLOCK + archive.size_bytes + _padding(archive) for archive in there.values()) + 2 * _BLOCK
+    return _download(_pack(there), size, f"{realm}_logs.tar")
 
 
-def _pack(bodies: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as tar:
-        for owner, body in bodies.items():
-            entry = tarfile.TarInfo(f"{owner}/logs.tar.gz")
-            entry.size = len(body)
-            tar.addfile(entry, io.BytesIO(body))
-    return packed.getvalue()
+def _check_right(call: Call, kind: str, host_id: str) -> None:
+    """A host uploads its own logs; those of the cluster's controller come from the control plane."""
+    own = own_host(call)
+    if own is None:
+        if kind != "host":
+            raise Forbidden("only hosts of the control plane upload these logs", hint="name the host")
+        return
+    if kind == "host" and host_id != own:
+        raise Forbidden("this token is for another host", hint="upload the logs of this host")
+    if kind != "host" and effective_role(realm_of(call).hosts[own]) not in CONTROL_PLANE:
+        raise Forbidden("only hosts of the control plane upload these logs", hint="upload logs_type=host")
+
+
+def _download(body: AsyncIterator[bytes], size: int, name: str) -> Reply:
+    headers = (("content-disposition", f'attachment; filename="{name}"'), ("content-length", f"{size}"))
+    return Reply(200, body, OCTETS, headers)
+
+
+async def _pack(archives: Mapping[str, Archive]) -> AsyncIterator[bytes]:
+    """All of them as one tar archive."""
+    for owner, archive in archives.items():
+        entry = tarfile.TarInfo(f"{owner}/logs.tar.gz")
+        entry.size = archive.size_bytes
+        yield entry.tobuf()
+        async for piece in stream(archive):
+            yield piece
+        yield bytes(_padding(archive))
+    yield bytes(2 * _BLOCK)
+
+
+def _padding(archive: Archive) -> int:
+    return -archive.size_bytes % _BLOCK
 
 
 def _kind(call: Call, default: str = "") -> str:

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from muster.model.wire.files import CreateManifestParams, Manifest, UpdateManifestParams
+from muster.model.wire.files import CreateManifestParams, UpdateManifestParams
 from muster.service.api.call import Call, Reply, answers, empty, file, reply
 from muster.service.api.clusters import change, cluster_of
 from muster.service.api.showing import seen
 from muster.service.api.views.files import show_manifests
 from muster.service.decisions import manifests as decide
-from muster.service.realm import Draft
-from muster.service.refusals import BadRequest, NotFound
+from muster.service.refusals import BadRequest
 
 
 @answers("V2ListClusterManifests")
@@ -21,21 +20,28 @@ async def list_manifests(call: Call) -> Reply:
 @answers("V2CreateClusterManifest")
 async def create_manifest(call: Call) -> Reply:
     params = call.decode(CreateManifestParams)
-    return reply(await change(call, lambda draft: decide.create_manifest(draft, params)), 201)
+    compute = call.service.around.background.compute
+    body = await compute(lambda: decide.read_manifest(params.file_name, params.content))
+    return reply(await change(call, lambda draft: decide.create_manifest(draft, params, body)), 201)
 
 
 @answers("V2UpdateClusterManifest")
 async def update_manifest(call: Call) -> Reply:
-    params = call.decode(UpdateManifestParams)
+    params, cluster = call.decode(UpdateManifestParams), cluster_of(call)
+    name, content = params.updated_file_name or params.file_name, params.updated_content
 
-    def decision(draft: Draft) -> Manifest:
-        content = b""
-        if params.updated_content is None:
-            key = decide.document_name(f"{params.folder}/{params.file_name}")
-            content = call.service.store.document(draft.realm.id, draft.cluster.id, key) or b""
-        return decide.update_manifest(draft, params, content)
+    def read() -> bytes:
+        if content is not None:
+            return decide.read_manifest(name, content)
+        key = f"{params.folder}/{params.file_name}"
+        body = call.service.store.document(cluster.id, cluster.id, decide.document_name(key))
+        if body is None:
+            raise decide.no_manifest(cluster, key)
+        decide.check_manifest(name, body)
+        return body
 
-    return reply(await change(call, decision))
+    body = await call.service.around.background.compute(read)
+    return reply(await change(call, lambda draft: decide.update_manifest(draft, params, body)))
 
 
 @answers("V2DeleteClusterManifest")
@@ -51,7 +57,7 @@ async def download_manifest(call: Call) -> Reply:
     key = f"{call.query.get('folder') or 'manifests'}/{name}"
     body = call.service.store.document(cluster.id, cluster.id, decide.document_name(key))
     if key not in cluster.manifests or body is None:
-        raise NotFound(f"cluster {cluster.name} has no manifest {key}", hint="list its manifests")
+        raise decide.no_manifest(cluster, key)
     return file(body, name)
 
 

@@ -36,7 +36,8 @@ _SCHEMES: Final[Mapping[str, tuple[str, str, str]]] = {
 }
 _SCHEMES_OF: Final[Mapping[Persona, tuple[str, ...]]] = {
     Persona.USER: ("userAuth",),
-    Persona.AGENT: ("agentAuth",),
+    Persona.HOST: ("agentAuth",),
+    Persona.MEDIUM: ("agentAuth",),
     Persona.WATCHER: ("watcherAuth",),
     Persona.IMAGE: ("imageAuth", "imageURLAuth"),
 }
@@ -152,7 +153,8 @@ def _operation(route: Route, shape: Shape, schemas: _Schemas) -> dict[str, Any]:
 
 
 def _security(route: Route, shape: Shape) -> list[dict[str, list[str]]]:
-    names = [name for persona in sorted(route.who) for name in _SCHEMES_OF.get(persona, ())]
+    schemes = (name for persona in sorted(route.who) for name in _SCHEMES_OF.get(persona, ()))
+    names = list(dict.fromkeys(schemes))
     if names and route.method == "GET" and shape.answer is bytes:
         names.append("urlAuth")
     return [{name: []} for name in names]

@@ -30,7 +30,14 @@ async def openapi(_call: Call) -> Reply:
 @answers("metrics")
 async def metrics(call: Call) -> Reply:
     service = call.service
-    body = render_metrics(service.engine, service.requests, service.news.waiting)
+    around = service.around
+    body = render_metrics(
+        service.engine,
+        service.requests,
+        service.news.waiting,
+        around.certificate_expires(),
+        len(around.warnings()),
+    )
     return Reply(200, body.encode(), _TEXT)
 
 

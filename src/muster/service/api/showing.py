@@ -10,8 +10,10 @@ from typing import Final, TypeVar
 from muster.model.wire.cluster import Cluster as WireCluster
 from muster.model.wire.host import Host as WireHost
 from muster.service.api.call import Call, Reply, reply
-from muster.service.api.views.clusters import show_cluster
+from muster.service.api.views.clusters import show_cluster, show_to_host
 from muster.service.api.views.hosts import show_host
+from muster.service.auth.personas import Persona
+from muster.service.masking import mask_shown
 from muster.service.realm import Realm
 from muster.service.refusals import Outdated
 from muster.service.replies.reports import merge_reports
@@ -44,7 +46,8 @@ def shown_cluster(call: Call, id: str, *, with_hosts: bool) -> WireCluster:
     engine = call.service.engine
     realm = engine.realm_of("cluster", id)
     assert realm.cluster is not None
-    return show_cluster(realm.cluster, realm.hosts.values(), heard=engine.heard, with_hosts=with_hosts)
+    shown = show_cluster(realm.cluster, realm.hosts.values(), heard=engine.heard, with_hosts=with_hosts)
+    return mask_shown(shown) if call.is_viewer else shown
 
 
 async def seen(call: Call, realms: Collection[str], see: Callable[[], T]) -> T:
@@ -61,7 +64,18 @@ async def seen(call: Call, realms: Collection[str], see: Callable[[], T]) -> T:
 
 async def cluster_reply(call: Call, id: str, status: int = 200, *, with_hosts: bool = True) -> Reply:
     """An answer that shows a cluster; what it shows is durable."""
-    return reply(await seen(call, (id,), lambda: shown_cluster(call, id, with_hosts=with_hosts)), status)
+
+    def see() -> WireCluster:
+        found = shown_cluster(call, id, with_hosts=with_hosts)
+        return show_to_host(found, own_host(call)) if own_host(call) else found
+
+    return reply(await seen(call, (id,), see), status)
+
+
+def own_host(call: Call) -> str | None:
+    """The host that calls with its own token; None for other callers."""
+    is_host = call.grant is not None and call.grant.persona is Persona.HOST
+    return call.grant.scope.host_id if is_host and call.grant is not None else None
 
 
 async def host_reply(call: Call, id: str, status: int = 200) -> Reply:

@@ -12,14 +12,17 @@ from typing import Any, Final
 import msgspec
 
 from muster.model.wire.files import Event as WireEvent
-from muster.service.api.call import Call, Reply, answers, empty, reply
+from muster.service.api.call import Call, Reply, answers, empty, read_number, reply
 from muster.service.api.clusters import cluster_of, realm_of
-from muster.service.api.showing import seen
+from muster.service.api.showing import own_host, seen
 from muster.service.api.table.own import Health, Readiness
 from muster.service.api.table.route import PREFIX
 from muster.service.api.views.files import show_event
-from muster.service.realm import Realm
-from muster.service.refusals import BadRequest, Forbidden
+from muster.service.auth.personas import Persona
+from muster.service.edge.rate import Taken
+from muster.service.realm import Draft, Realm
+from muster.service.refusals import BadRequest, Forbidden, TooManyEvents
+from muster.service.replies.reading import check_numbers
 from muster.service.state import Cluster, Host, InfraEnv, Kind, Subject
 from muster.service.store.port import Logged, Wanted
 from muster.service.validations.registry import texts
@@ -28,6 +31,8 @@ from muster.service.wizard import WizardStep, wizard_steps
 
 _SEVERITIES: Final = ("info", "warning", "error", "critical")
 _LIMIT: Final = 5000
+_MOST_CHARACTERS: Final = {"name": 256, "message": 4096, "props": 8192}
+"""Of an event that a caller writes."""
 _KEEP_ALIVE_S: Final = 15.0
 
 
@@ -102,15 +107,43 @@ async def trigger_event(call: Call) -> Reply:
     assert subject is not None
     if not _is_for(call, realm, subject):
         raise Forbidden("this token is for something else", hint="tell of what the token is for")
+    _check_size(event)
     props = {name: value for name, value in _props(event).items() if name != "severity"}
-    await call.service.change(
-        lambda: call.service.engine.realm_of(kind, id),
-        lambda draft: draft.tell(
-            subject, event.name or "event", event.message, severity=event.severity, **props
-        ),
-        call.request_id,
-    )
-    return empty(201)
+    taken = _take(call, realm)
+
+    def tell(draft: Draft) -> None:
+        if taken.suppressed or taken.begins:
+            draft.tell(subject, "events_suppressed", _suppressed(taken.suppressed), severity="warning")
+        if taken.granted:
+            draft.tell(subject, event.name or "event", event.message, severity=event.severity, **props)
+
+    if taken.granted or taken.begins:
+        await call.service.change(lambda: call.service.engine.realm_of(kind, id), tell, call.request_id)
+    if taken.granted:
+        return empty(201)
+    raise TooManyEvents("too many events were sent; this one was suppressed", hint="send fewer of them")
+
+
+def _suppressed(count: int) -> str:
+    if count:
+        return f"{count} events that hosts sent were suppressed: they sent too many"
+    return "Events that hosts send are suppressed from now on: they send too many"
+
+
+def _take(call: Call, realm: Realm) -> Taken:
+    """Whether an event is kept: people may write any number, and hosts some."""
+    grant = call.grant
+    if grant is None or grant.persona is Persona.USER:
+        return Taken(1)
+    scope, now, service = grant.scope, call.service.now().timestamp(), call.service
+    taken = service.host_events.take(scope.host_id or scope.infra_env_id or scope.cluster_id or "", 1, now)
+    return service.realm_events.take(realm.id, 1, now) if taken == Taken(1) else taken
+
+
+def _check_size(event: WireEvent) -> None:
+    for name, most in _MOST_CHARACTERS.items():
+        if len(getattr(event, name) or "") > most:
+            raise BadRequest(f"{name} is longer than {most} characters", hint="send a shorter one")
 
 
 def _subject_of(event: WireEvent) -> tuple[Kind, str]:
@@ -128,6 +161,8 @@ def _subject_of(event: WireEvent) -> tuple[Kind, str]:
 
 def _is_for(call: Call, realm: Realm, subject: Subject) -> bool:
     """Whether the caller's token is for a thing that the body of a request names."""
+    if (caller := own_host(call)) is not None:
+        return isinstance(subject, Host) and subject.id == caller
     if isinstance(subject, InfraEnv):
         return call.sees(infra_env_id=subject.id, cluster_id=subject.cluster_id)
     hosts = [subject] if isinstance(subject, Host) else realm.hosts.values()
@@ -146,9 +181,11 @@ def _is_for(call: Call, realm: Realm, subject: Subject) -> bool:
 
 def _props(event: WireEvent) -> dict[str, Any]:
     try:
-        return msgspec.json.decode(event.props or "{}", type=dict[str, Any])
-    except msgspec.DecodeError:
-        raise BadRequest("props is no JSON object in a string", hint='write it as "{}"') from None
+        props = msgspec.json.decode(event.props or "{}", type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        raise BadRequest("props is not a JSON object in a string", hint='write it as "{}"') from None
+    check_numbers(props, event.props or "")
+    return props
 
 
 @answers("v2GetClusterWhy")
@@ -182,10 +219,7 @@ def _release_trouble(call: Call, cluster: Cluster) -> str:
 @answers("v2Stream")
 async def stream(call: Call) -> Reply:
     last = call.headers.get("last-event-id") or call.query.get("after")
-    try:
-        after = int(last) if last else None
-    except ValueError:
-        raise BadRequest(f"after: {last!r} is no number of the stream") from None
+    after = read_number("after", last) if last else None
     scope = call.grant.scope.cluster_id if call.grant is not None else None
     return Reply(200, _stream(call, after, scope), "text/event-stream", (("cache-control", "no-store"),))
 
@@ -232,5 +266,9 @@ async def health(_call: Call) -> Reply:
 
 @answers("ready")
 async def ready(call: Call) -> Reply:
-    ok = await asyncio.to_thread(call.service.is_ready)
-    return reply(Readiness("ready" if ok else "the store does not answer"), 200 if ok else 503)
+    reason = await call.service.readiness.ask()
+    return reply(
+        Readiness(reason or "ready", call.service.around.warnings()),
+        503 if reason else 200,
+        ("cache-control", "no-store"),
+    )

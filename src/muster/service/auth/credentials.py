@@ -16,6 +16,8 @@ from muster.service.auth.sessions import parse_cookie
 
 _HEADERS: Final = (b"authorization", b"x-secret-key", b"watcher-authorization", b"image-token")
 _QUERY: Final = ("api_key", "image_token")
+_UNSIGNED: Final = (*_QUERY, "mac")
+"""What a signed address does not cover: the token itself, and the card that iPXE adds to it."""
 _IDS: Final = ("infra_env_id", "cluster_id", "host_id")
 _BEARER: Final = "bearer "
 
@@ -67,7 +69,7 @@ def find_credentials(headers: Iterable[tuple[bytes, bytes]], query: bytes) -> li
 
 def link_of(path: str, query: bytes) -> str:
     """The address of a request without its token: what a signed one is signed for."""
-    parts = [part for part in query.decode("latin-1").split("&") if part.partition("=")[0] not in _QUERY]
+    parts = [part for part in query.decode("latin-1").split("&") if part.partition("=")[0] not in _UNSIGNED]
     rest = "&".join(part for part in parts if part)
     return f"{path}?{rest}" if rest else path
 

@@ -44,16 +44,22 @@ class Guard:
         """Whether a request may pass. Of several tokens the first that opens the operation counts."""
         refused: Verdict | None = None
         stranger: Grant | None = None
+        closest: Admission | None = None
         for credential in find_credentials(knock.headers, knock.query):
             read = self._read(credential, knock, now)
             if isinstance(read, Verdict):
                 refused = refused or read
             elif read.persona in rule.who or Persona.ANYONE in rule.who:
-                return Admission(self._judge(read, rule, knock), read)
+                admission = Admission(self._judge(read, rule, knock), read)
+                if admission.verdict.is_allowed:
+                    return admission
+                closest = closest or admission
             else:
                 stranger = stranger or read
         if Persona.ANYONE in rule.who:
             return Admission(ALLOWED)
+        if closest is not None:
+            return closest
         if stranger is not None:
             return Admission(self._judge(stranger, rule, knock), stranger)
         return Admission(refused or self._judge(None, rule, knock))

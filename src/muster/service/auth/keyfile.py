@@ -11,6 +11,7 @@ from typing import Final
 
 from muster.errors import UserError, cannot
 from muster.files import save_file, save_new_file
+from muster.service.file_modes import check_owner
 
 _OTHERS: Final = stat.S_IROTH | stat.S_IWOTH
 """The group may read: that is how a cluster hands secrets to a container."""
@@ -36,12 +37,14 @@ def load_key_file(path: Path) -> bytes | None:
     """What a key file holds, or None when there is none. One that everybody can read is not a secret."""
     try:
         with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            status = os.fstat(file.fileno())
             data = file.read()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise cannot("read", path, error) from error
+    check_owner(path, status)
+    mode = stat.S_IMODE(status.st_mode)
     if mode & _OTHERS:
         raise UserError(
             f"the key in {path} can be read by everybody (mode {mode:04o})",

@@ -22,6 +22,24 @@ _BCRYPT: Final = re.compile(r"\$2[aby]\$(?:0[4-9]|1\d|20)\$[./A-Za-z0-9]{53}", r
 _BCRYPT_BYTES: Final = 72
 """What bcrypt looks at; anything longer cannot have been hashed with it."""
 MAX_LENGTH: Final = 1024
+MIN_LENGTH: Final = 12
+_LOOKALIKES: Final = str.maketrans("013457@$", "oieastas")
+_MIN_DIFFERENT: Final = 5
+_COMMON: Final = frozenset(
+    {
+        *("admin", "administrator", "changeit", "changeme", "default", "kubeadmin", "kubernetes", "letmein"),
+        *("login", "master", "muster", "openshift", "passphrase", "passwd", "password", "redhat", "root"),
+        *("secret", "system", "test", "user", "welcome"),
+    }
+)
+"""Words that are not a password, however often they stand there, and whatever digits are around them."""
+_ROWS: Final = (
+    "0123456789" * 3,
+    "9876543210" * 3,
+    "abcdefghijklmnopqrstuvwxyz",
+    "qwertyuiopasdfghjklzxcvbnm",
+)
+"""What fingers type without thinking."""
 
 
 def hash_password(password: str, random: Random) -> str:
@@ -29,6 +47,36 @@ def hash_password(password: str, random: Random) -> str:
     salt = random(16)
     digest = _scrypt(password, salt, (_COST, _BLOCK, _LANES))
     return f"scrypt:{_COST}:{_BLOCK}:{_LANES}:{_text(salt)}:{_text(digest)}"
+
+
+def check_password(password: str, where: str) -> None:
+    """Refuse a new password that is too short, or among the first that are guessed."""
+    if len(password) < MIN_LENGTH:
+        fault = f"has {len(password)} characters; {MIN_LENGTH} are needed at least"
+    elif len(password) > MAX_LENGTH:
+        fault = f"is longer than {MAX_LENGTH} characters"
+    elif _is_common(password.lower()):
+        fault = "is among the first that are guessed"
+    else:
+        return
+    raise UserError(
+        f"the password in {where} {fault}",
+        hint="take several words, or make one: openssl rand -base64 18",
+    )
+
+
+def _is_common(text: str) -> bool:
+    if len(set(text)) < _MIN_DIFFERENT or any(text in row for row in _ROWS):
+        return True
+    return _is_of_common_words(text) or _is_of_common_words(text.translate(_LOOKALIKES))
+
+
+def _is_of_common_words(text: str) -> bool:
+    """Whether all of its letters are words that everybody takes."""
+    letters = has_letters = re.sub("[^a-z]", "", text)
+    while word := max((each for each in _COMMON if letters.startswith(each)), key=len, default=""):
+        letters = letters[len(word) :]
+    return bool(has_letters) and not letters
 
 
 def is_hash(text: str) -> bool:

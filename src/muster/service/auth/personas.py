@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts that a caller can play, and what each may do.
+"""The roles that a caller can have, and what each may do.
 
-A token says who its holder is and what it is for; the table of operations says whom each of them is for. Here
-is what follows from both. Nothing is looked up: what has to be known about hosts is passed in.
+A token names its holder and its scope; the table of operations names the roles that may call each operation,
+and under which conditions. This module decides from both. It looks nothing up: facts about hosts are passed
+in.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ class Persona(StrEnum):
 
     USER = "user"
     """A person, or a program that a person gave their login."""
-    AGENT = "agent"
-    """What runs on a host: agent, installer, controller."""
+    HOST = "host"
+    """The programs of one host, with the token that the host got when it registered."""
+    MEDIUM = "medium"
+    """Whatever has booted a medium, with the token that all hosts of the medium share."""
     WATCHER = "watcher"
     """One who only looks: `wait-for`, a dashboard, the metrics collector."""
     IMAGE = "image"
@@ -31,9 +34,6 @@ class Persona(StrEnum):
 
 Who: TypeAlias = frozenset[Persona]
 """The personas that may call an operation."""
-
-ANYONE: Final[Who] = frozenset({Persona.ANYONE})
-"""Operations that nobody has to say their name for."""
 
 
 class Scope(Struct, frozen=True):
@@ -73,11 +73,57 @@ class Grant(Struct, frozen=True):
         )
 
 
+class Cell(Struct, frozen=True):
+    """One cell of the access table: a role that may call an operation, and under which conditions."""
+
+    persona: Persona
+    why: str = ""
+    """What the right is needed for."""
+    control_plane: bool = False
+    """Only for hosts of the control plane."""
+    cluster_states: frozenset[str] = frozenset()
+    """Only while the cluster is in one of these states; empty: in any."""
+    host_states: frozenset[str] = frozenset()
+    """Only while the host is in one of these states; empty: in any."""
+    keyless: bool = False
+    """Only for hosts that registered without a key, and only where the service admits such hosts."""
+    unknown: bool = False
+    """For hosts that the service does not know, and for no others."""
+
+    @property
+    def conditions(self) -> str:
+        """The conditions in words; empty when there are none."""
+        words = []
+        if self.control_plane:
+            words.append("control plane")
+        if self.cluster_states:
+            words.append(f"cluster {' or '.join(sorted(self.cluster_states))}")
+        if self.host_states:
+            words.append(f"host {' or '.join(sorted(self.host_states))}")
+        if self.keyless:
+            words.append("host without a key, where allowed")
+        if self.unknown:
+            words.append("host not known")
+        return "; ".join(words)
+
+
+class Standing(Struct, frozen=True):
+    """What the service knows about a host, as far as its rights depend on it."""
+
+    status: str
+    is_control_plane: bool = False
+    has_key: bool = False
+    """Whether the host registered with a key of its own."""
+
+
 class Rule(Protocol):
     """What an operation asks of its callers; a row of the table of operations is one."""
 
     @property
     def who(self) -> Who: ...
+
+    @property
+    def cells(self) -> frozenset[Cell]: ...
 
     @property
     def narrows(self) -> bool:
@@ -93,8 +139,15 @@ class Ties(Protocol):
     def clusters_of(self, infra_env_id: str) -> Collection[str]:
         """The clusters that an infra-env is for, or that hosts of it belong to."""
 
-    def has_own_token(self, infra_env_id: str, host_id: str) -> bool:
-        """Whether a host has called with a token of its own: the infra-env's is then of no use for it."""
+    def standing_of(self, infra_env_id: str | None, host_id: str) -> Standing | None:
+        """A host, in any infra-env if none is named; None when the service does not know it."""
+
+    def status_of(self, cluster_id: str) -> str:
+        """The state of a cluster; empty when there is none."""
+
+    @property
+    def admits_keyless(self) -> bool:
+        """Whether hosts may register without a key: agents other than Muster's have none."""
 
     def epoch_of(self, infra_env_id: str) -> int:
         """How often the signing key of an infra-env has been renewed."""
@@ -136,13 +189,15 @@ def may(grant: Grant | None, rule: Rule, asked: Scope, ties: Ties, link: str = "
         return _no("this address was made for something else")
     if grant.persona is Persona.IMAGE and (refusal := _check_image(grant, ties)):
         return _no(refusal)
-    if grant.persona is Persona.AGENT and (refusal := _check_enrolled(grant, asked, ties)):
+    if grant.persona is Persona.HOST and (refusal := _check_enrolment(grant, ties)):
         return _no(refusal)
-    if not grant.is_scoped:
-        return ALLOWED
-    if refusal := _check_scope(grant.scope, asked, ties, rule):
+    if grant.is_scoped and (refusal := _check_scope(grant.scope, asked, ties, rule)):
         return _no(refusal)
-    return Verdict(narrow=rule.narrows)
+    cells = [each for each in rule.cells if each.persona is grant.persona]
+    refusals = [_check_cell(each, grant.scope, asked, ties) for each in cells]
+    if all(refusals):
+        return _no(refusals[0])
+    return Verdict(narrow=grant.is_scoped and rule.narrows)
 
 
 def _no(reason: str) -> Verdict:
@@ -152,27 +207,59 @@ def _no(reason: str) -> Verdict:
 def _check_image(grant: Grant, ties: Ties) -> str:
     if grant.scope.infra_env_id is None:
         return "a token for images has to name its infra-env"
+    if not grant.link:
+        return "a token for images opens one file, and has to name it"
     if grant.epoch != ties.epoch_of(grant.scope.infra_env_id):
         return "this address was made worthless; ask for a new one"
     return ""
 
 
-def _check_enrolled(grant: Grant, asked: Scope, ties: Ties) -> str:
-    """The token that all hosts of an infra-env boot with ends, for each host, with its first own one.
-
-    A machine that boots its medium again has nothing else than that one, and enrols again; its own token from
-    before is worthless from then on.
-    """
+def _check_enrolment(grant: Grant, ties: Ties) -> str:
+    """A host's token ends when the host registers again without it."""
     mine = grant.scope
-    if mine.infra_env_id and mine.host_id:
-        is_last = grant.epoch == ties.enrolment_of(mine.infra_env_id, mine.host_id)
-        return "" if is_last else "this host has registered again since; its newer token has to be used"
-    infra_env_id = asked.infra_env_id or mine.infra_env_id
-    if mine.host_id or mine.cluster_id or not (infra_env_id and asked.host_id):
+    if not (mine.infra_env_id and mine.host_id):
+        return "the token of a host has to name the host and its infra-env"
+    is_last = grant.epoch == ties.enrolment_of(mine.infra_env_id, mine.host_id)
+    return "" if is_last else "this host has registered again since; its newer token has to be used"
+
+
+def _check_cell(cell: Cell, mine: Scope, asked: Scope, ties: Ties) -> str:
+    """Why the conditions of a cell do not hold; empty when they do."""
+    if cell.persona is Persona.HOST:
+        assert mine.host_id is not None
+        return _check_host(cell, ties.standing_of(mine.infra_env_id, mine.host_id), asked, ties)
+    if not cell.keyless and not cell.unknown:
         return ""
-    if ties.has_own_token(infra_env_id, asked.host_id):
-        return "this host has a token of its own, which has to be used"
+    if asked.host_id is None:
+        return "the request has to name its host"
+    return _check_medium(cell, ties.standing_of(asked.infra_env_id, asked.host_id), ties)
+
+
+def _check_host(cell: Cell, host: Standing | None, asked: Scope, ties: Ties) -> str:
+    if host is None:
+        return "this host is not known any more; it has to register again"
+    if cell.control_plane and not host.is_control_plane:
+        return "only hosts of the control plane may do this"
+    if cell.host_states and host.status not in cell.host_states:
+        return f"the host is {host.status}; this is possible only in: {', '.join(sorted(cell.host_states))}"
+    status = ties.status_of(asked.cluster_id) if asked.cluster_id else ""
+    if cell.cluster_states and status not in cell.cluster_states:
+        return (
+            f"the cluster is {status or 'not known'}; "
+            f"this is possible only in: {', '.join(sorted(cell.cluster_states))}"
+        )
     return ""
+
+
+def _check_medium(cell: Cell, host: Standing | None, ties: Ties) -> str:
+    """The token of a medium registers hosts; a host that has registered uses its own."""
+    if cell.unknown:
+        return "" if host is None else "this host has a token of its own, which has to be used"
+    if host is None:
+        return ""  # The answer is that there is no such host.
+    if host.has_key:
+        return "this host has a token of its own, which has to be used"
+    return "" if ties.admits_keyless else "the service admits only hosts with a key"
 
 
 def _check_scope(mine: Scope, asked: Scope, ties: Ties, rule: Rule) -> str:

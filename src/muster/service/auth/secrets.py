@@ -24,8 +24,12 @@ from muster.service.auth.keyfile import load_or_make, replace_key_file
 
 KEY_FILE: Final = "secrets.key"
 MARK: Final = "sealed:1:"
+FILE_MARK: Final = b"muster-sealed:1:"
+"""The first bytes of a sealed file; the id of the key and a colon follow."""
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
+_TAG_BYTES: Final = 16
+_LONGEST_ID: Final = 64
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,28 @@ class Safe:
             raise _damaged(place) from error
         return opened.decode()
 
+    def seal_file(self, data: bytes, place: Place) -> bytes:
+        """A file as it may be stored."""
+        key_id, key = next(iter(self.keys.items()))
+        nonce = self.random(_NONCE_BYTES)
+        return b"".join((_file_head(key_id), nonce, AESGCM(key).encrypt(nonce, data, place.bound)))
+
+    def open_file(self, data: bytes, place: Place) -> bytes:
+        """The file that was sealed for this place."""
+        key_id = find_file_key(data)
+        key = self.keys.get(key_id)
+        if key is None:
+            raise ExternalError(
+                f"the file {place.name} of {place.subject} is sealed with key {key_id}, which is missing",
+                hint=f"restore {KEY_FILE} from a backup",
+            )
+        start = len(_file_head(key_id))
+        nonce, sealed = data[start : start + _NONCE_BYTES], data[start + _NONCE_BYTES :]
+        try:
+            return AESGCM(key).decrypt(nonce, sealed, place.bound)
+        except (InvalidTag, ValueError) as error:
+            raise _damaged(place) from error
+
     def is_current(self, text: str) -> bool:
         """Whether a text is sealed with the key that seals now."""
         return text.startswith(f"{MARK}{next(iter(self.keys))}:")
@@ -85,6 +111,28 @@ class Safe:
 def is_sealed(text: str) -> bool:
     """Whether a text looks like one that was sealed."""
     return text.startswith(MARK)
+
+
+def find_key(text: str) -> str:
+    """The id of the key that a text is sealed with; empty if it is not sealed."""
+    return text[len(MARK) :].partition(":")[0] if is_sealed(text) else ""
+
+
+def find_file_key(data: bytes) -> str:
+    """The id of the key that a file is sealed with; empty if it is not sealed."""
+    if not data.startswith(FILE_MARK):
+        return ""
+    key_id, colon, _ = data[len(FILE_MARK) :][:_LONGEST_ID].partition(b":")
+    return key_id.decode("ascii", "replace") if colon else ""
+
+
+def sealed_overhead(key_id: str) -> int:
+    """How many bytes a sealed file is longer than its content."""
+    return len(_file_head(key_id)) + _NONCE_BYTES + _TAG_BYTES
+
+
+def _file_head(key_id: str) -> bytes:
+    return b"%s%s:" % (FILE_MARK, key_id.encode("ascii"))
 
 
 def load_safe(folder: Path, random: Random) -> Safe:

@@ -27,9 +27,10 @@ MAX_LENGTH: Final = 4096
 MAX_REMEMBERED: Final = 4096
 _SCHEMES: Final = {
     "userAuth": Persona.USER,
-    "agentAuth": Persona.AGENT,
+    "agentAuth": Persona.MEDIUM,
     "watcherAuth": Persona.WATCHER,
 }
+_OLD_AGENT: Final = "agent"
 _NO_CHECKS: Final[Options] = {
     "verify_exp": False,
     "verify_nbf": False,
@@ -47,7 +48,7 @@ class Refusal(Struct, frozen=True):
 
 class _Claims(Struct, frozen=True, omit_defaults=True):
     iss: str
-    persona: Persona
+    persona: str
     exp: float
     infra_env_id: str | None = None
     cluster_id: str | None = None
@@ -150,16 +151,28 @@ def _read_own(claims: Mapping[str, Any]) -> Grant | Refusal:
         said = convert(claims, _Claims)
     except ValidationError:
         return _GARBLED
-    if said.iss != ISSUER or said.persona is Persona.ANYONE or (said.host_id and not said.infra_env_id):
+    persona = _persona_of(said)
+    if said.iss != ISSUER or persona is None or (said.host_id and not said.infra_env_id):
         return _GARBLED
     return Grant(
-        persona=said.persona,
+        persona=persona,
         scope=Scope(said.infra_env_id, said.cluster_id, said.host_id),
         expires=said.exp,
         link=said.link,
         epoch=said.epoch,
         session=said.sid,
     )
+
+
+def _persona_of(said: _Claims) -> Persona | None:
+    """The role that a token names; older media name `agent` for both hosts and media."""
+    if said.persona == _OLD_AGENT:
+        return Persona.HOST if said.host_id else Persona.MEDIUM
+    try:
+        persona = Persona(said.persona)
+    except ValueError:
+        return None
+    return None if persona is Persona.ANYONE else persona
 
 
 def _read_foreign(claims: Mapping[str, Any]) -> Grant | Refusal:

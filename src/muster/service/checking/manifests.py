@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-import yaml
-
 from muster.config.document.parse import parse_yaml
+from muster.model.bounded_yaml import UNREADABLE, load_documents, reason_of
 from muster.model.problem import in_order
 from muster.model.tree import Source
 from muster.model.wire.struct import Wire, about
@@ -45,7 +44,7 @@ def check_manifest(wanted: ManifestToCheck) -> ManifestReport:
     problems = list(_manifest_faults(wanted))
     documents: tuple[ManifestObject, ...] = ()
     if not problems:
-        bodies = [each for each in yaml.load_all(wanted.content, yaml.CSafeLoader) if each is not None]
+        bodies, problems = _load(wanted)
         documents = tuple(_object(each) for each in bodies if isinstance(each, dict))
         problems += _object_faults(documents, is_patch=".patch" in wanted.file_name)
     return ManifestReport(
@@ -64,23 +63,25 @@ def _manifest_faults(wanted: ManifestToCheck) -> Iterator[Finding]:
             severity="error", message=f"it has {size} bytes", fix=f"at most {MAX_BYTES} are taken; split it"
         )
         return
-    documents, problems = parse_yaml(Source(wanted.file_name or "manifest", wanted.content))
+    _, problems = parse_yaml(Source(wanted.file_name or "manifest", wanted.content))
     for each in in_order(problems):
         line, column = each.place.position
         yield make_finding(each, line, column)
-    if not problems:
-        yield from _kind_faults(len(documents), wanted)
 
 
-def _kind_faults(count: int, wanted: ManifestToCheck) -> Iterator[Finding]:
-    kind: type = list if ".patch" in wanted.file_name else dict
+def _load(wanted: ManifestToCheck) -> tuple[list[Any], list[Finding]]:
+    """The documents of a manifest, and what is wrong with them."""
     try:
-        bodies = [each for each in yaml.load_all(wanted.content, yaml.CSafeLoader) if each is not None]
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError):
-        yield Finding(
-            severity="error", message="it is not YAML that Kubernetes reads", fix="write plain YAML"
-        )
-        return
+        loaded = load_documents(wanted.content)
+    except UNREADABLE as error:
+        message = f"it is not YAML that Kubernetes reads: {reason_of(error)}"
+        return [], [Finding(severity="error", message=message, fix="write plain YAML")]
+    bodies = [each for each in loaded if each is not None]
+    return bodies, list(_kind_faults(bodies, len(loaded), wanted))
+
+
+def _kind_faults(bodies: Sequence[Any], count: int, wanted: ManifestToCheck) -> Iterator[Finding]:
+    kind: type = list if ".patch" in wanted.file_name else dict
     if not bodies:
         yield Finding(
             severity="error", message="nothing is in it", fix="write an object of Kubernetes", line=1

@@ -6,6 +6,7 @@ Each is judged by itself first; when all can be read, the hosts are judged again
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from typing import Annotated, Final
@@ -24,6 +25,8 @@ from muster.model.wire.struct import Wire, about
 from muster.service.checking.finding import Finding, make_finding
 
 _FILE: Final = "agent-config.yaml"
+_BREAK: Final = re.compile(r"\r\n?|[\n\x85\u2028\u2029]")
+"""What ends a line for YAML; the lines of `Source` end only at line feeds."""
 _INDENT: Final = 6
 _MOST_HOSTS: Final = 200
 _MOST_BYTES: Final = 1 << 20
@@ -156,7 +159,8 @@ def _render(
             lines.append(f"        macAddress: {_quoted(card.mac_address or '')}")
         lines.append("    networkConfig:")
         starts.append((begin, len(lines) + 1))
-        lines += [" " * _INDENT + line for line in (host.network_yaml or "").splitlines()]
+        indented = _BREAK.sub(rf"\g<0>{' ' * _INDENT}", (host.network_yaml or "").rstrip("\r\n"))
+        lines += (" " * _INDENT + indented).split("\n")
     return "\n".join(lines) + "\n", starts
 
 

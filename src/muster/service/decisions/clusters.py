@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
@@ -25,6 +26,7 @@ from muster.model.wire.cluster import (
 from muster.model.wire.operators import MonitoredOperator
 from muster.service.decisions import checks
 from muster.service.decisions.operators import Offered, Operators, asked_operators, replace_operators
+from muster.service.decisions.settings import refuse_overrides, tell_without_effect
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest, StateConflict
 from muster.service.state import Cluster
@@ -149,6 +151,14 @@ def update_cluster(draft: Draft, params: V2ClusterUpdateParams, seal: Seal, offe
         values["monitored_operators"] = replace_operators(cluster, asked)
     draft.change(cluster, **values, updated_at=draft.now)
     return draft.cluster
+
+
+def override_install_config(draft: Draft, text: str) -> None:
+    """What is merged into the install-config: JSON in a string, or an empty one."""
+    overrides = json.loads(text) if text else {}
+    refuse_overrides(overrides)
+    draft.change(draft.cluster, install_config_overrides=text)
+    tell_without_effect(draft, draft.cluster, overrides, "install-config")
 
 
 def deregister_cluster(draft: Draft, files: Iterable[tuple[str, str]], *pools: Draft) -> None:

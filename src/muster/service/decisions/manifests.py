@@ -8,12 +8,12 @@ import binascii
 import re
 from typing import Final, Literal, TypeAlias
 
-import yaml
-
+from muster.model.bounded_yaml import UNREADABLE, load_documents, reason_of
 from muster.model.wire.files import CreateManifestParams, Manifest, UpdateManifestParams
 from muster.service.decisions import checks
 from muster.service.realm import Draft
 from muster.service.refusals import NotFound, StateConflict
+from muster.service.state import Cluster
 
 MAX_BYTES: Final = 1 << 20
 Folder: TypeAlias = Literal["manifests", "openshift"]
@@ -21,19 +21,33 @@ _NAME: Final = re.compile(r"[^/\s]*\.(?:json|ya?ml(?:\.patch_?[a-zA-Z0-9_]*)?)")
 _LOCKED: Final = frozenset({"preparing-for-installation", "installing", "finalizing", "installed"})
 
 
-def create_manifest(draft: Draft, params: CreateManifestParams) -> Manifest:
-    """Add a manifest, or put another in its place."""
-    return _put(draft, params.folder or "manifests", params.file_name, params.content)
+def read_manifest(name: str, content: str) -> bytes:
+    """The manifest that a call brings in base64; BadRequest when it is none.
+
+    It takes up to seconds: do it before a decision and beside the event loop.
+    """
+    body = _decode(content)
+    check_manifest(name, body)
+    return body
 
 
-def update_manifest(draft: Draft, params: UpdateManifestParams, present: bytes) -> Manifest:
-    """Other content, another name or another folder; what is not said stays."""
+def check_manifest(name: str, body: bytes) -> None:
+    """BadRequest when something cannot be a manifest of that name."""
+    if fault := name_fault(name):
+        raise checks.refuse("file_name", fault, "end it with .yaml, .yml or .json")
+    _check_yaml(name, body)
+
+
+def create_manifest(draft: Draft, params: CreateManifestParams, body: bytes) -> Manifest:
+    """Add a manifest that was read, or put another in its place."""
+    return _put(draft, params.folder or "manifests", params.file_name, body)
+
+
+def update_manifest(draft: Draft, params: UpdateManifestParams, body: bytes) -> Manifest:
+    """Other content, which was read, another name or another folder; what is not said stays."""
     key = _key(draft, params.folder, params.file_name)
     folder, name = params.updated_folder or params.folder, params.updated_file_name or params.file_name
-    content = params.updated_content
-    if content is None:
-        content = base64.b64encode(present).decode()
-    made = _put(draft, folder, name, content)
+    made = _put(draft, folder, name, body)
     if (folder, name) != (params.folder, params.file_name):
         _drop(draft, key)
     return made
@@ -55,12 +69,8 @@ def name_fault(name: str) -> str:
     return "" if _NAME.fullmatch(name) else f"{name!r} is no name of a manifest"
 
 
-def _put(draft: Draft, folder: Folder, name: str, content: str) -> Manifest:
+def _put(draft: Draft, folder: Folder, name: str, body: bytes) -> Manifest:
     _check_open(draft)
-    if fault := name_fault(name):
-        raise checks.refuse("file_name", fault, "end it with .yaml, .yml or .json")
-    body = _decode(content)
-    _check_yaml(name, body)
     key = f"{folder}/{name}"
     cluster = draft.cluster
     if key not in cluster.manifests:
@@ -80,8 +90,13 @@ def _drop(draft: Draft, key: str) -> None:
 def _key(draft: Draft, folder: str, name: str) -> str:
     key = f"{folder or 'manifests'}/{name}"
     if key not in draft.cluster.manifests:
-        raise NotFound(f"cluster {draft.cluster.name} has no manifest {key}", hint="list its manifests")
+        raise no_manifest(draft.cluster, key)
     return key
+
+
+def no_manifest(cluster: Cluster, key: str) -> NotFound:
+    """A cluster does not have this manifest."""
+    return NotFound(f"cluster {cluster.name} has no manifest {key}", hint="list its manifests")
 
 
 def _check_open(draft: Draft) -> None:
@@ -108,13 +123,9 @@ def _decode(content: str) -> bytes:
 def _check_yaml(name: str, body: bytes) -> None:
     """JSON is YAML; a patch is a list of operations."""
     try:
-        documents = [each for each in yaml.load_all(body, yaml.CSafeLoader) if each is not None]
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}" if mark else ""
-        raise checks.refuse("content", f"{name} is not YAML{where}") from None
-    except (ValueError, LookupError, AttributeError, RecursionError):  # As of a value that is not of its tag.
-        raise checks.refuse("content", f"{name} is not YAML") from None
+        documents = [each for each in load_documents(body) if each is not None]
+    except UNREADABLE as error:
+        raise checks.refuse("content", f"{name} cannot be read: {reason_of(error)}") from None
     wanted: type = list if ".patch" in name else dict
     if not documents or not all(isinstance(each, wanted) for each in documents):
         raise checks.refuse("content", f"{name} holds no {'patch' if wanted is list else 'object'}")

@@ -13,6 +13,7 @@ from muster.service.state import Cluster, Host
 
 Fits: TypeAlias = Callable[[Host, str], bool]
 """Whether a host is enough for a role."""
+CONTROL_PLANE: Final = frozenset({"master", "bootstrap"})
 Weight: TypeAlias = tuple[bool, float]
 _GIB = 1 << 30
 _GB = 10**9

@@ -11,6 +11,7 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 from muster.certificates.keys import Random
+from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.image.ignition.merge import merge, parse_override
 from muster.image.kubeconfig import render_kubeconfig
@@ -84,6 +85,7 @@ class KubernetesDriver:
         return self._find(order.cluster.openshift_version, order.cluster.cpu_architecture)
 
     def prepare(self, order: ClusterOrder) -> Mapping[str, bytes]:
+        _refuse_encryption(order)
         site, id, files = self._terms.authorities, order.cluster.id, {}
         if site is None:
             secrets = self._secrets(order)
@@ -131,6 +133,17 @@ class KubernetesDriver:
             machines=tuple(ip_network(each.cidr or "") for each in state.machine_networks),
             add_ons=tuple(dict.fromkeys((*terms.add_ons, *chosen))),
             manifests=(*terms.manifests, *_manifests(order)),
+        )
+
+
+def _refuse_encryption(order: ClusterOrder) -> None:
+    """A cluster whose disks are to be encrypted is not installed without that."""
+    wanted = order.cluster.disk_encryption
+    if wanted is not None and wanted.enable_on not in (None, "none"):
+        raise UserError(
+            f"disk_encryption is requested for {wanted.enable_on} hosts, but disks of"
+            " a Kubernetes release are not encrypted",
+            hint="set enable_on of disk_encryption to none, then install the cluster again",
         )
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the bodies of requests, and no more of them than is allowed."""
+"""Reads the bodies of requests when they are wanted, and no more of them than is allowed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from muster.service.edge.answers import Message, Receive
 
@@ -12,12 +13,18 @@ class TooLarge(Exception):
     """There is more than allowed."""
 
 
-class Gone(Exception):
+class Unread(Exception):
+    """The body cannot be read: the handler ends, and `Limits` answers."""
+
+
+class Gone(Unread):
     """The caller went away before all of it was there."""
 
 
-async def read_body(receive: Receive, most: int) -> bytes:
-    """The whole body."""
+async def read_body(
+    receive: Receive, most: int, grow: Callable[[int], Awaitable[None]] | None = None
+) -> bytes:
+    """The whole body. ``grow`` is asked for room before more of it is read."""
     pieces, size = [], 0
     while True:
         message = await receive()
@@ -27,41 +34,57 @@ async def read_body(receive: Receive, most: int) -> bytes:
         size += len(piece)
         if size > most:
             raise TooLarge
+        if grow is not None:
+            await grow(size)
         pieces.append(piece)
         if not message.get("more_body", False):
             return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def hand_on(body: bytes, receive: Receive) -> Receive:
-    """Gives a body that was read already, and then what else the server has to say."""
-    given = False
+class Refused(Unread):
+    """The body is not taken."""
 
-    async def give() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
+
+class WholeBody:
+    """A body that is read as a whole when a handler asks for it, and not before.
+
+    So a caller whom the handler refuses by the head of the request costs no memory.
+    """
+
+    def __init__(self, read: Callable[[], Awaitable[bytes]], receive: Receive) -> None:
+        self._read, self._receive = read, receive
+        self.is_read = False
+
+    async def __call__(self) -> Message:
+        if self.is_read:
+            return await self._receive()
+        body = await self._read()
+        self.is_read = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return give
+
+class Moved(Protocol):
+    """Called with each piece of a body; says whether it was too much."""
+
+    def __call__(self, *, is_exceeded: bool) -> None: ...
 
 
 class Counted:
     """Passes a body on as it comes. After too much of it the caller counts as gone."""
 
-    def __init__(self, receive: Receive, most: int, when_moving: Callable[[], None]) -> None:
+    def __init__(self, receive: Receive, most: int, when_moving: Moved) -> None:
         self._receive = receive
         self._left = most
         self._when_moving = when_moving
-        self.is_exceeded = False
+        self.is_read = False
 
     async def __call__(self) -> Message:
-        if self.is_exceeded:
+        if self._left < 0:
             return {"type": "http.disconnect"}
         message = await self._receive()
         self._left -= len(message.get("body", b""))
-        self._when_moving()
+        self._when_moving(is_exceeded=self._left < 0)
         if self._left < 0:
-            self.is_exceeded = True
             return {"type": "http.disconnect"}
+        self.is_read = not message.get("more_body", False)
         return message

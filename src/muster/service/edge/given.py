@@ -44,7 +44,8 @@ def read_identity(given: Given, authority_pem: str, now: datetime) -> Identity:
     _check_term(given.certificate, chain[0], now)
     make_context(given.certificate, given.key)
     above = "".join(each.public_bytes(Encoding.PEM).decode("ascii") for each in chain[1:] or chain)
-    return Identity(given.certificate, authority_pem + above, fingerprint(chain[0]), given.key)
+    expires_at = chain[0].not_valid_after_utc
+    return Identity(given.certificate, authority_pem + above, fingerprint(chain[0]), given.key, expires_at)
 
 
 def doubts(given: Given, names: Sequence[str], now: datetime) -> Iterator[str]:

@@ -8,16 +8,46 @@ and keeps as much of it as is sent.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+import logging
+import time
+from typing import Any, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from muster.service.edge.answers import render_error
+from muster.service.edge.connections import CONNECTION_KEY, Connection, cached_network_of
+from muster.service.edge.quiet_log import QuietLog
 
 HEAD_BYTES: Final = 64 << 10
 HEAD_S: Final = 30.0
+LINGER_S: Final = 1.0
+LINGER_BYTES: Final = 16 << 20
+"""How long, and for how many bytes, a body that is not wanted is discarded before the connection ends: a
+client that is still sending would not see the answer otherwise."""
 FAREWELL_S: Final = 0.5
 """How long a client that only keeps its connection has for its part of the end of TLS."""
+
+
+_garbage: Final = QuietLog(logging.getLogger("muster.service"), time.monotonic)
+_failures: Final = QuietLog(logging.getLogger("muster.service"), time.monotonic)
+
+
+class CallerLog:
+    """The part of a logger that uvicorn uses, for one connection: a caller cannot fill the log."""
+
+    level = logging.WARNING
+
+    def __init__(self, network: str) -> None:
+        self._network = network
+
+    def warning(self, message: str, *values: object) -> None:
+        """The caller sent what is not HTTP."""
+        _garbage.note(self._network, "%s: %s", self._network, message % values)
+
+    def error(self, message: str, *values: object, exc_info: BaseException | None = None) -> None:
+        """The application failed, with its traceback."""
+        text = (message % values).strip()
+        _failures.write(logging.ERROR, text, "%s: %s", self._network, text, error=exc_info)
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -28,14 +58,35 @@ class GuardedProtocol(HttpToolsProtocol):
     _head: int | None = 0
     """How much of a head there is; None outside of one."""
     _timer: asyncio.TimerHandle | None = None
+    connection: Connection | None = None
+    """What it is counted as, where connections are counted."""
+    is_made = False
+    _discarded: int | None = None
+    """How much of a body that is not wanted was discarded; None while nothing is."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.is_made = True
+        network = cached_network_of(self.client[0]) if self.client else ""
+        self.logger = cast("logging.Logger", CallerLog(network))
+        if self.connection is not None:
+            self.connection.close = transport.abort
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        if self.connection is not None:
+            self.connection.ended()
+            self.connection = None
         super().connection_lost(exc)
+        if self.cycle is not None:
+            # It refers to this protocol, which would stay until garbage is collected.
+            self.cycle.transport = self.transport
+
+    def forget(self) -> None:
+        """The connection was never made: let go of what refers back to this protocol."""
+        self.connection = None
+        self.parser = None  # type: ignore[assignment]
 
     def shutdown(self) -> None:
         """The server ends. Who sleeps on an open connection does not keep it up."""
@@ -44,6 +95,10 @@ class GuardedProtocol(HttpToolsProtocol):
             self.loop.call_later(FAREWELL_S, self.transport.abort)
 
     def data_received(self, data: bytes) -> None:
+        if self._discarded is not None:
+            self._discarded += len(data)
+            if self._discarded > LINGER_BYTES:
+                self.transport.abort()
         if self._head is not None:
             self._head += len(data)
         super().data_received(data)
@@ -52,6 +107,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        if self.connection is not None:
+            self.scope["state"][CONNECTION_KEY] = self.connection
         if self._head is None:
             self._head = 0
             self._await_head()
@@ -59,7 +116,30 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._head = None
         self._stop_timer()
+        if self._discarded is not None:
+            return
         super().on_headers_complete()
+        self.cycle.transport = cast("asyncio.Transport", _Closing(self))
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        if self._discarded is not None:
+            self.transport.close()
+
+    def end(self) -> None:
+        """The last answer is given. What is left of the body of its request is discarded."""
+        if self._discarded is not None or self.transport.is_closing():
+            return
+        if not self.cycle.more_body:
+            self.transport.close()
+            return
+        self._discarded = 0
+        self.flow.resume_reading()
+        self._stop_timer()
+        self._timer = self.loop.call_later(LINGER_S, self.transport.close)
+
+    def _unsupported_upgrade_warning(self) -> None:
+        self.logger.warning("a request to upgrade to another protocol was answered as plain HTTP")
 
     def _await_head(self) -> None:
         self._stop_timer()
@@ -81,6 +161,15 @@ class GuardedProtocol(HttpToolsProtocol):
         kind = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close" % len(body)
         self.transport.write(b"HTTP/1.1 %s\r\n%s\r\n\r\n%s" % (line, kind, body))
         self.transport.close()
+
+
+class _Closing:
+    """The transport as an answer sees it: it is not closed while the client is still sending."""
+
+    def __init__(self, protocol: GuardedProtocol) -> None:
+        self.write = protocol.transport.write
+        self.close = protocol.end
+        self.is_closing = protocol.transport.is_closing
 
 
 def server_settings() -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many requests an address may make: each takes from a bucket that fills at a steady rate."""
+"""Token buckets: how many requests an address may make, and how much hosts may send."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 from muster.frozen import dataclass
 
 MAX_ADDRESSES: Final = 20_000
+MAX_SOURCES: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,10 @@ class Rate:
 
     burst: float
     per_second: float
+
+    def refill(self, level: float, seconds: float) -> float:
+        """The level of a bucket after some time."""
+        return min(self.burst, level + max(0.0, seconds) * self.per_second)
 
 
 class Buckets:
@@ -29,10 +34,42 @@ class Buckets:
         """Take one; the seconds to wait when the bucket is empty, else 0."""
         rate = self._rate
         level, last = self._level.pop(address, (rate.burst, now))
-        level = min(rate.burst, level + max(0.0, now - last) * rate.per_second)
+        level = rate.refill(level, now - last)
         wait = 0.0 if level >= 1 else (1 - level) / rate.per_second
         # Those who asked last stand last, so that the first is the one to forget.
         self._level[address] = (level if wait else level - 1, now)
         if len(self._level) > MAX_ADDRESSES:
             del self._level[next(iter(self._level))]
         return wait
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What came of an amount that a source sent."""
+
+    granted: int
+    begins: bool = False
+    """Whether this is the first of it that is suppressed."""
+    suppressed: int = 0
+    """How much was suppressed before this; reported once, with the next grant."""
+
+
+class Allowance:
+    """The same for amounts: what does not fit is suppressed and counted."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._rate = rate
+        self._sources: dict[str, tuple[float, float, int]] = {}
+
+    def take(self, source: str, amount: int, now: float) -> Taken:
+        """Take as much of an amount as there is."""
+        level, last, suppressed = self._sources.pop(source, (self._rate.burst, now, 0))
+        level = self._rate.refill(level, now - last)
+        granted = min(amount, int(level))
+        missing = amount - granted
+        reported = suppressed if granted else 0
+        # Those who sent last stand last, so that the first is the one to forget.
+        self._sources[source] = (level - granted, now, suppressed - reported + missing)
+        if len(self._sources) > MAX_SOURCES:
+            del self._sources[next(iter(self._sources))]
+        return Taken(granted, begins=missing > 0 and suppressed == reported, suppressed=reported)

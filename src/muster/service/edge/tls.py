@@ -60,6 +60,7 @@ class Identity:
     """Of the server's certificate (SHA-256), for people who compare it."""
     key: Path | None = None
     """The key, where it is in a file of its own."""
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def make_identity(folder: Path, names: Sequence[str], moment: Moment) -> Identit
     found = _find_certificate(path, authority, names, moment.now)
     if found is None:
         found = _renew(path, authority, names, moment)
-    return Identity(path, authority.pem, fingerprint(found))
+    return Identity(path, authority.pem, fingerprint(found), expires_at=found.not_valid_after_utc)
 
 
 def make_context(path: Path, key: Path | None = None) -> ssl.SSLContext:

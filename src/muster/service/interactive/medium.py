@@ -9,12 +9,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from muster.config.formats.registries import parse_registries
 from muster.errors import MediaError
 from muster.frozen import dataclass
-from muster.model.medium import CARRIED_RELEASE
+from muster.model.bounded_yaml import UNREADABLE, load_document
+from muster.model.medium import CARRIED_RELEASE, RELEASE_KEY
 from muster.model.meeting import Meeting, parse_environment
 from muster.model.registries import RegistriesConf
 from muster.model.tree import Source
@@ -40,6 +39,8 @@ class GenericMedium:
     pull_secret: str = field(default="", repr=False)
     release_image: str = ""
     """Where the release is that it is for, if it says so."""
+    release_key: str = ""
+    """The public key (PEM) that its signature is checked with, if one is required."""
     store: Path | None = None
     """A content store with releases, if it has one."""
     registries: RegistriesConf = field(default_factory=RegistriesConf)
@@ -57,6 +58,7 @@ def load_generic(root: Path) -> GenericMedium:
         meeting=load_meeting(root),
         pull_secret=_text(root / _LOGINS),
         release_image=_release_image(root),
+        release_key=_text(root / RELEASE_KEY.lstrip("/")),
         store=root / CARRIED_RELEASE if (root / CARRIED_RELEASE / LAYOUT).exists() else None,
         registries=_registries(root / _REGISTRIES),
         trust_bundle=_text(root / _TRUST),
@@ -73,17 +75,18 @@ def load_window(root: Path) -> Window:
 
 
 def _release_image(root: Path) -> str:
-    """The one that the medium was made for."""
+    """The one that the medium was made for: by digest, where the manifest may only have a tag."""
+    named = parse_environment(_text(root / _INSTALLER)).get("RELEASE_IMAGE", "")
+    if named:
+        return named
     text = _text(root / _IMAGE_SET)
     try:
-        found = yaml.load(text, yaml.CSafeLoader) if text else None
-    except yaml.YAMLError as error:
+        found = load_document(text) if text else None
+    except UNREADABLE as error:
         raise _unusable(root / _IMAGE_SET, "it is not YAML") from error
     spec = found.get("spec") if isinstance(found, dict) else None
     image = spec.get("releaseImage") if isinstance(spec, dict) else None
-    if isinstance(image, str):
-        return image
-    return parse_environment(_text(root / _INSTALLER)).get("RELEASE_IMAGE", "")
+    return image if isinstance(image, str) else ""
 
 
 def _registries(path: Path) -> RegistriesConf:

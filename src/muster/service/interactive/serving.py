@@ -63,7 +63,7 @@ def _admitting(running: Running, data: Path) -> Callable[[str], None]:
 def agent_token(running: Running, meeting: Meeting) -> str:
     """What hosts register with, as if their medium had brought it."""
     expires = (now() + _TOKEN_LASTS).timestamp()
-    return running.tokens.issue(Grant(Persona.AGENT, Scope(meeting.infra_env_id), expires))
+    return running.tokens.issue(Grant(Persona.MEDIUM, Scope(meeting.infra_env_id), expires))
 
 
 def card_of(running: Running) -> ServiceCard:

@@ -3,20 +3,29 @@
 
 from __future__ import annotations
 
+import logging
 import platform
+from pathlib import Path
 from typing import Final, Protocol
 
 from muster.errors import MusterError, UserError
+from muster.model.medium import RELEASE_KEY
 from muster.model.release import version_of
+from muster.release.image_signature import require_signature
+from muster.release.in_store import StoreSource
 from muster.release.look import find_releases, load_release
 from muster.release.model import Release
 from muster.release.oci.client import Settings
 from muster.release.oci.logins import Logins, parse_logins
+from muster.release.oci.manifest import Descriptor
+from muster.release.oci.reference import parse_reference
 from muster.release.store.store import open_store
 from muster.service.interactive.medium import GenericMedium
 from muster.service.offers import Offer, Offers
 from muster.service.rendezvous.release import ReleasePlace, SiteRelease
+from muster.signature import parse_public_key
 
+_logger: Final = logging.getLogger(__name__)
 _ARCHITECTURES: Final = {"amd64": ("x86_64",), "arm64": ("aarch64", "arm64")}
 _HERE: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -40,9 +49,13 @@ class Carried:
     def __init__(self, medium: GenericMedium) -> None:
         assert medium.store is not None
         store = open_store(medium.store)
+        self._store, self._key = store, medium.release_key
+        self._untrusted = "its signature is being checked" if medium.release_key else ""
+        self._images: list[tuple[str, Descriptor]] = []
         self._found: list[tuple[Offer, Release]] = []
         for each in find_releases(store):
             release = load_release(store, each)
+            self._images.append((each.name, each.image))
             self._found.append(
                 (_offer(release.version, each.name, release.architecture, not self._found), release)
             )
@@ -52,6 +65,11 @@ class Carried:
         return Offers(tuple(offer for offer, _ in self._found))
 
     def find(self, version: str, architecture: str) -> Release:
+        if self._untrusted:
+            raise UserError(
+                f"the release on the medium is not installed: {self._untrusted}",
+                hint="make the medium again with a release that is signed by the owner of the release key",
+            )
         wanted = self.offers.find(version, architecture)
         for offer, release in self._found:
             if offer == wanted:
@@ -59,7 +77,19 @@ class Carried:
         raise UserError("the medium has no release on it", hint="make it again with a release")
 
     async def fetch(self) -> None:
-        """All of it is here."""
+        """All of it is here; a signature is checked if one is required."""
+        if not self._key:
+            return
+        try:
+            key = parse_public_key(self._key.encode(), Path(RELEASE_KEY))
+            for name, image in self._images:
+                source = StoreSource(self._store, image, name)
+                await require_signature(source, parse_reference(name), image.digest, key)
+        except MusterError as error:
+            _logger.warning("%s; %s", error.message, error.hint)
+            self._untrusted = error.message
+        else:
+            self._untrusted = ""
 
 
 class Named:
@@ -76,7 +106,9 @@ class Named:
             registries=medium.registries,
             authorities=(medium.trust_bundle,) if medium.trust_bundle else (),
         )
-        self._release = SiteRelease(ReleasePlace(self._image, self._architecture, lambda: settings))
+        self._release = SiteRelease(
+            ReleasePlace(self._image, self._architecture, lambda: settings, key=medium.release_key)
+        )
 
     @property
     def offers(self) -> Offers:

@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl
 
+from muster.service.edge.connections import CONNECTION_KEY
 from muster.service.media.desk import Asked, Desk, Reply
+from muster.service.media.paths import parse_target
 from muster.serving.sending import ClientGone, Means, Rest, send_copied
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -19,6 +21,7 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 _logger: Final = logging.getLogger(__name__)
 _READERS: Final = 8
+_REFUSED: Final = 400
 
 
 class Embedded:
@@ -36,6 +39,8 @@ class Embedded:
         asked = _read(scope)
         loop = asyncio.get_running_loop()
         reply = await loop.run_in_executor(self._readers, self._desk.answer, asked)
+        if reply.head.status < _REFUSED and _is_signed(asked):
+            _note_signed(scope)
         gone = asyncio.ensure_future(_until_gone(receive))
         try:
             await self._send(reply, send, gone, has_body=asked.method != "HEAD")
@@ -60,6 +65,19 @@ class Embedded:
 
         await send_copied(write, Rest(reply.parts if has_body else ()), self._means)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _is_signed(asked: Asked) -> bool:
+    """Whether an address that was answered is a signed one; some pieces of media are for everybody."""
+    target = parse_target(asked.path, asked.query)
+    return target is not None and not (target.kind is not None and target.kind.is_public)
+
+
+def _note_signed(scope: Message) -> None:
+    """The connection of a request with a good address counts among those of hosts, if there is room."""
+    connection = scope.get("state", {}).get(CONNECTION_KEY)
+    if connection is not None:
+        connection.belongs_to("hosts")
 
 
 def _read(scope: Message) -> Asked:

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from cryptography import x509
 
 from muster.certificates.issue import Authority
@@ -23,6 +23,8 @@ from muster.config.manifests import render_yaml
 from muster.config.resolve import resolve_site
 from muster.frozen import dataclass
 from muster.image.secrets import KeyName
+from muster.model.bounded_yaml import UNREADABLE, load_document
+from muster.model.medium import RELEASE_KEY
 from muster.model.meeting import AGENT_TOKEN, HINTS_FROM, Meeting
 from muster.model.plan import Plan
 from muster.model.site import Environment, Site
@@ -66,13 +68,18 @@ def load_medium(root: Path) -> Medium:
     return Medium(
         meeting=meeting,
         site=site,
-        plan=resolve_site(site),
+        plan=dataclasses.replace(resolve_site(site), release_key=_release_key(root)),
         authorities=_load_authorities(root / _TLS),
         certificate=Given(own / "tls/service.crt", own / "tls/service.key"),
         token_key=read_text(own / "tokens/key.pem"),
         password_hash=read_text(root / _TLS / "kubeadmin-password.hash").strip(),
         places=dict(_places(own / "hostconfig")),
     )
+
+
+def _release_key(root: Path) -> str:
+    path = root / RELEASE_KEY.lstrip("/")
+    return read_text(path) if path.exists() else ""
 
 
 def _load_site(root: Path, meeting: Meeting) -> Site:
@@ -134,8 +141,8 @@ def _places(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _mapping(path: Path) -> Mapping[str, Any]:
     try:
-        found = yaml.load(read_text(path), yaml.CSafeLoader)
-    except yaml.YAMLError as error:
+        found = load_document(read_text(path))
+    except UNREADABLE as error:
         raise unusable(path, "it is not YAML") from error
     if not isinstance(found, dict):
         raise unusable(path, "it is not a mapping")

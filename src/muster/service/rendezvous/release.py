@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from muster.errors import MusterError, UserError
 from muster.frozen import dataclass
+from muster.model.medium import RELEASE_KEY
 from muster.model.plan import Plan
 from muster.release.model import RELEASE_FILE, Release
 from muster.release.oci.logins import Logins, parse_logins
@@ -21,7 +23,9 @@ from muster.release.off_loop import off_loop
 from muster.release.text import parse_release
 
 if TYPE_CHECKING:
+    from muster.release.mirror.sides import Origin
     from muster.release.oci.client import Settings
+    from muster.release.ports import Source
 
 _LARGEST: Final = 64 << 20
 _FIRST_S: Final = 1.0
@@ -53,11 +57,14 @@ class ReleasePlace:
     settings: Callable[[], Settings] = _no_settings
     root: Path = Path("/")
     """Where the medium is looked for."""
+    key: str = ""
+    """The public key (PEM) whose owner must have signed it; empty when no signature is required."""
 
 
-def place_of(plan: Plan) -> ReleasePlace:
+def place_of(plan: Plan, root: Path = Path("/")) -> ReleasePlace:
     """Where the release of a site is."""
-    return ReleasePlace(plan.release_image, plan.architecture, partial(settings_of, plan))
+    settings = partial(settings_of, plan)
+    return ReleasePlace(plan.release_image, plan.architecture, settings, root, plan.release_key)
 
 
 class SiteRelease:
@@ -101,10 +108,10 @@ class SiteRelease:
         # What speaks with registries takes slow hosts seconds to load: others are answered meanwhile.
         await off_loop(_load)
         from muster.release.layers import read_files
-        from muster.release.mirror.origins import nearest, open_origins
+        from muster.release.mirror.origins import open_origins
 
         async with open_origins(place.root, place.settings()) as origins:
-            source = await nearest(origins, parse_reference(place.image))
+            source = await _trusted(origins, place)
             files = await read_files(source, (RELEASE_FILE,), architecture=place.architecture, limit=_LARGEST)
         if RELEASE_FILE not in files:
             raise UserError(
@@ -114,9 +121,32 @@ class SiteRelease:
         return parse_release(files[RELEASE_FILE], place.image)
 
 
+async def _trusted(origins: Sequence[Origin], place: ReleasePlace) -> Source:
+    """The release image by its digest, with a valid signature if one is required.
+
+    A tag is resolved once: what is read later is what was checked.
+    """
+    from muster.release.image_signature import require_signature
+    from muster.release.mirror.origins import nearest
+
+    image = parse_reference(place.image)
+    source = await nearest(origins, image)
+    if image.digest is None:
+        image = replace(image, digest=(await source.root()).digest)
+        source = await nearest(origins, image)
+    assert image.digest is not None
+    if place.key:
+        from muster.signature import parse_public_key
+
+        key = parse_public_key(place.key.encode(), Path(RELEASE_KEY))
+        await require_signature(source, image, image.digest, key)
+    return source
+
+
 def _load() -> None:
     import_module("muster.release.mirror.origins")
     import_module("muster.release.layers")
+    import_module("muster.release.image_signature")
 
 
 def settings_of(plan: Plan) -> Settings:

@@ -32,12 +32,16 @@ from muster.service.refusals import BadRequest
 from muster.service.replies.reading import read_output
 from muster.service.state import Host
 
+_MOST_SOURCES: Final = 1000
 SLOW_DISK_MS: Final = 10
 
 
 def take_ntp(draft: Draft, host: Host, reply: StepReply) -> None:
     """Which time sources a host has."""
     found = read_output("ntp-synchronizer", reply.output or "", NtpSynchronizationResponse).ntp_sources or ()
+    if len(found) > _MOST_SOURCES:
+        why = f"the host has more than {_MOST_SOURCES} time sources"
+        raise BadRequest(why, hint="send those that are used")
     sources = tuple(
         NtpSource(source_name=each.source_name, source_state=each.source_state or "error")
         for each in sorted(found, key=lambda each: each.source_name or "")

@@ -19,13 +19,14 @@ from muster.service.derive.disks import (
 )
 from muster.service.derive.phases import HOST_OPEN
 from muster.service.realm import Draft
-from muster.service.refusals import StateConflict
+from muster.service.refusals import BadRequest, StateConflict
 from muster.service.replies.reading import read_output
 from muster.service.state import Host
 from muster.service.states.host import installation_failed
 
 _REAL: Final = frozenset({None, "", "physical", "vlan", "bond"})
 """Kinds of interfaces that count; older agents tell of these only, and of no kind."""
+MOST: Final = {"interfaces": 1000, "disks": 2000, "routes": 5000, "gpus": 1000, "addresses": 1000}
 _FREQUENCY_STEP_MHZ: Final = 100
 _ACCEPTING: Final = HOST_OPEN | {"installing-in-progress"}
 
@@ -38,7 +39,9 @@ def take_inventory(draft: Draft, host: Host, output: str) -> None:
             f"host {host.id} is {host.status}: its inventory is settled",
             hint="reset the host to discover it again",
         )
-    inventory = normalise(read_output("inventory", output, Inventory))
+    found = read_output("inventory", output, Inventory)
+    _check_amounts(found)
+    inventory = normalise(found)
     cluster = None if draft.is_pool else draft.cluster
     judged = judge_disks(inventory, needs_of(host, inventory, cluster))
     if is_again:
@@ -59,6 +62,26 @@ def _settle_disk(draft: Draft, host: Host, inventory: Inventory) -> None:
         installation_failed(draft, host, why)
         return
     draft.change(host, inventory=inventory, installation_disk_path=device_path(found), disk_unsure=False)
+
+
+def _check_amounts(inventory: Inventory) -> None:
+    """Every rule looks at all of it, so no more is taken than a machine can have."""
+    interfaces = inventory.interfaces or ()
+    amounts = {
+        "interfaces": len(interfaces),
+        "disks": len(inventory.disks or ()),
+        "routes": len(inventory.routes or ()),
+        "gpus": len(inventory.gpus or ()),
+        "addresses": sum(
+            len(each.ipv4_addresses or ()) + len(each.ipv6_addresses or ()) for each in interfaces
+        ),
+    }
+    for name, amount in amounts.items():
+        if amount > MOST[name]:
+            raise BadRequest(
+                f"the inventory has {amount} {name}; at most {MOST[name]} are taken",
+                hint="leave out those that are virtual or temporary",
+            )
 
 
 def normalise(inventory: Inventory) -> Inventory:

@@ -9,18 +9,43 @@ from __future__ import annotations
 import types
 from collections.abc import Hashable
 from functools import cache
-from typing import Any, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
 from muster.service.refusals import BadRequest
 
 T = TypeVar("T")
+_LARGEST: Final = 1 << 63
+_DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
+_MANY_DIGITS: Final = b"0" * 19
+MOST_SALVAGED: Final = 5000
 
 
 @cache
 def _decoder(of: Hashable) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(of)
+
+
+def check_numbers(value: Any, text: str | bytes) -> None:
+    """BadRequest for a number of more than 64 bits: it can be decoded, but not calculated with."""
+    # Few texts have so many digits in a row, so few values are looked through.
+    data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    if _MANY_DIGITS in data.translate(_DIGITS) and _has_large(msgspec.to_builtins(value)):
+        raise BadRequest("a number is out of range", hint="send numbers of at most 64 bits")
+
+
+def _has_large(value: Any) -> bool:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, list | tuple):
+            waiting += each
+        elif isinstance(each, int) and not -_LARGEST <= each < _LARGEST:
+            return True
+    return False
 
 
 def read_output(step_type: str, output: str, of: type[T]) -> T:
@@ -33,19 +58,21 @@ def read_output(step_type: str, output: str, of: type[T]) -> T:
         raise _bad(step_type, f"is no JSON: {error}") from None
     except RecursionError:
         raise _bad(step_type, "is nested too deeply") from None
+    check_numbers(found, output)
     return found
 
 
 def _salvage(step_type: str, output: str, of: type[T], fault: str) -> T:
     try:
         value = msgspec.json.decode(output)
-        found: T | None = salvage(value, of)
+        found: T | None = salvage(value, of, Effort())
     except msgspec.DecodeError as error:
         raise _bad(step_type, f"is no JSON: {error}") from None
     except RecursionError:
         raise _bad(step_type, "is nested too deeply") from None
     if found is None:
         raise _bad(step_type, f"makes no sense: {fault}")
+    check_numbers(found, output)
     return found
 
 
@@ -53,37 +80,56 @@ def _bad(step_type: str, fault: str) -> BadRequest:
     return BadRequest(f"output of step {step_type} {fault}", hint="send what the step asks for, as JSON")
 
 
-def salvage(value: Any, of: Any) -> Any:
+class Effort:
+    """How many values are looked at one by one: a host that sends thousands of wrong ones is refused."""
+
+    def __init__(self, most: int = MOST_SALVAGED) -> None:
+        self._left = most
+
+    def spend(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise BadRequest("too much of what was sent makes no sense", hint="send what the step asks for")
+
+
+def salvage(value: Any, of: Any, effort: Effort) -> Any:
     """What of a value fits a type; None when nothing does."""
+    effort.spend()
     try:
         return msgspec.convert(value, of, strict=False)
     except msgspec.ValidationError:
         pass
     origin = get_origin(of)
     if origin in (Union, types.UnionType):
-        parts = (salvage(value, each) for each in get_args(of) if each is not type(None))
+        parts = (salvage(value, each, effort) for each in get_args(of) if each is not type(None))
         return next((part for part in parts if part is not None), None)
     if origin is tuple:
-        return _salvage_items(value, get_args(of)[0])
+        return _salvage_items(value, get_args(of)[0], effort)
     if isinstance(of, type) and issubclass(of, msgspec.Struct) and isinstance(value, dict):
-        return _salvage_fields(value, of)
+        return _salvage_fields(value, of, effort)
     return None
 
 
-def _salvage_items(value: Any, of: Any) -> Any:
+def _salvage_items(value: Any, of: Any, effort: Effort) -> Any:
     if value is None:
         return ()
     if not isinstance(value, list):
         return None
-    return tuple(found for each in value if (found := salvage(each, of)) is not None)
+    return tuple(found for each in value if (found := salvage(each, of, effort)) is not None)
 
 
-def _salvage_fields(value: dict[str, Any], of: type[msgspec.Struct]) -> Any:
+def _salvage_fields(value: dict[str, Any], of: type[msgspec.Struct], effort: Effort) -> Any:
     found = {}
-    for field in msgspec.structs.fields(of):
-        part = salvage(value[field.encode_name], field.type) if field.encode_name in value else None
+    for field in _fields(of):
+        known = field.encode_name in value
+        part = salvage(value[field.encode_name], field.type, effort) if known else None
         if part is not None:
             found[field.name] = part
         elif field.required:
             return None
     return of(**found)
+
+
+@cache
+def _fields(of: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(of)

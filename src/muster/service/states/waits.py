@@ -66,10 +66,12 @@ def host_waiting(host: Host, cluster: Cluster | None) -> Waiting | None:
     stage = host.progress.current_stage
     if kind in ("installing", "stage") and host.silent and not has_rebooted(host):
         kind = "lost"
+    if host.enrolment_request is not None and not host.enrolment_request.approved_key:
+        kind = "enrolment"
     wait = waits()["host"].get(kind)
     if wait is None:
         return None
-    within = host_timeout(stage, cluster) if kind in ("stage", "lost") and stage else wait.within
+    within = host_timeout(stage, cluster) if kind in ("stage", "lost", "enrolment") and stage else wait.within
     words = host_words(host, cluster)
     fresh = Waiting(
         kind=kind,

@@ -87,6 +87,7 @@ def host_words(host: Host, cluster: Cluster | None) -> Words:
             "stage": lambda: host.progress.current_stage or "before the first stage",
             "times": lambda: _TIMES.get(host.restarts + 1, "last"),
             "doing": lambda: f" ({host.progress.progress_info})" if host.progress.progress_info else "",
+            "differs": lambda: "; ".join(host.enrolment_request.differs) if host.enrolment_request else "",
         }
     )
 

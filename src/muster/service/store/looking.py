@@ -11,6 +11,7 @@ from typing import Protocol
 
 from muster.errors import MusterError, UserError, cannot
 from muster.redact import redact_url
+from muster.service.store.last_commit import read_head
 from muster.service.store.open import FILE, FORMS, find_sqlite_path, import_postgres, is_shared
 from muster.service.store.port import Change, Store, StoreError
 from muster.service.store.schema import load_steps, next_steps
@@ -73,6 +74,8 @@ class SqliteLook(SqliteStore):
         try:
             ((version,),) = self._select("PRAGMA user_version")
             check_version(version, len(load_steps("sqlite")), str(path))
+            noted = read_head(path)  # Before the database is read: a service may write meanwhile.
+            self._lost = self._compare(noted, self._find_head())
         except MusterError:
             self.close()
             raise
@@ -104,6 +107,12 @@ class SqliteLook(SqliteStore):
         return int(place)
 
     def commit(self, changes: Sequence[Change]) -> None:  # noqa: ARG002 - the names are the store's
+        raise not_writing(str(self._path))
+
+    def write_note(self, name: str, value: str) -> None:  # noqa: ARG002 - the names are the store's
+        raise not_writing(str(self._path))
+
+    def scrub(self) -> None:
         raise not_writing(str(self._path))
 
     def close(self) -> None:

@@ -41,5 +41,11 @@ class PostgresLook(PostgresStore):
     def commit(self, changes: Sequence[Change]) -> None:  # noqa: ARG002 - the names are the store's
         raise not_writing(str(self._address))
 
+    def write_note(self, name: str, value: str) -> None:  # noqa: ARG002 - the names are the store's
+        raise not_writing(str(self._address))
+
+    def scrub(self) -> None:
+        raise not_writing(str(self._address))
+
     def close(self) -> None:
         self._reader.close()

@@ -19,6 +19,7 @@ class MemoryStore:
         self._log: list[Logged] = []
         self._versions: dict[str, int] = {}
         self._documents: dict[tuple[str, str, str], bytes] = {}
+        self._notes: dict[str, str] = {}
 
     @property
     def is_shared(self) -> bool:
@@ -81,6 +82,19 @@ class MemoryStore:
                 for (place, of, name), body in self._documents.items()
                 if place == realm and subject in ("", of)
             }
+
+    @property
+    def lost(self) -> str:
+        return ""
+
+    def note(self, name: str) -> str:
+        return self._notes.get(name, "")
+
+    def write_note(self, name: str, value: str) -> None:
+        self._notes[name] = value
+
+    def scrub(self) -> None:
+        """What was replaced is gone already."""
 
     def close(self) -> None:
         """It stays as it is, so that a simulated service can begin again with it."""

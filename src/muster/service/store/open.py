@@ -35,9 +35,15 @@ def is_shared(where: str) -> bool:
 
 def claim_store(where: str | Path) -> Claim | None:
     """A store that only one service may write is this one's from now on; one of PostgreSQL is for many."""
+    path = find_database(where)
+    return None if path is None else Claim(path)
+
+
+def find_database(where: str | Path) -> Path | None:
+    """The file of a SQLite database; its directory is made if it has to be. None: it is another database."""
     if isinstance(where, Path) or "://" not in where:
-        return Claim(_make_folder(Path(where)) / FILE)
-    return Claim(find_sqlite_path(where)) if where.lower().startswith("sqlite:") else None
+        return _make_folder(Path(where)) / FILE
+    return find_sqlite_path(where) if where.lower().startswith("sqlite:") else None
 
 
 def _make_folder(folder: Path) -> Path:

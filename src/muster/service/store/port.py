@@ -124,6 +124,19 @@ class Store(Protocol):
     def documents(self, realm: str, subject: str = "") -> dict[tuple[str, str], int]:
         """The files of a realm, by subject and name, and how large each is."""
 
+    @property
+    def lost(self) -> str:
+        """Which acknowledged commits are missing since the store was used last; empty: none that is known."""
+
+    def note(self, name: str) -> str:
+        """What the service noted about itself under a name; empty when it noted nothing."""
+
+    def write_note(self, name: str, value: str) -> None:
+        """Note something durably; an empty text removes the note."""
+
+    def scrub(self) -> None:
+        """Rewrite the files of the store, so that nothing that was replaced or removed is left in them."""
+
     def close(self) -> None:
         """Let go of everything."""
 

@@ -181,6 +181,30 @@ class PostgresStore:
         )
         return {(of, name): size for of, name, size in rows}
 
+    @property
+    def lost(self) -> str:
+        """The server checks its own log."""
+        return ""
+
+    def note(self, name: str) -> str:
+        rows = self._select("SELECT value FROM notes WHERE name = %s", name)
+        return str(rows[0][0]) if rows else ""
+
+    def write_note(self, name: str, value: str) -> None:
+        with self._writer.use() as connection:
+            if value:
+                connection.execute(
+                    "INSERT INTO notes VALUES (%s, %s)"
+                    " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+                    [name, value],
+                )
+            else:
+                connection.execute("DELETE FROM notes WHERE name = %s", [name])
+
+    def scrub(self) -> None:
+        with self._writer.use() as connection:
+            connection.execute("VACUUM FULL documents")
+
     def close(self) -> None:
         if self._listener is not None:
             self._listener.close()

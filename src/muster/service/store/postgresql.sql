@@ -84,3 +84,10 @@ BEGIN
     PERFORM pg_notify('muster', format('%s %s %s', sender, w.realm, w.after))
         FROM unnest(realm_ids, versions_after) AS w (realm, after);
 END $$;
+-- version 2
+-- What a service notes about itself and its database. From this version on, files with secrets are sealed: an
+-- older Muster would hand them out unopened, so it has to refuse such a database.
+CREATE TABLE notes (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);

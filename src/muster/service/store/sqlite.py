@@ -19,6 +19,7 @@ from typing import Any, Final
 from muster.errors import MusterError, cannot
 from muster.service.realm import Realm
 from muster.service.store.batch import Batch, gather
+from muster.service.store.last_commit import Head, LastCommit, describe_loss, digest_of, read_head
 from muster.service.store.port import (
     Change,
     ConflictError,
@@ -61,9 +62,13 @@ class SqliteStore:
                 self._writer.execute(f"PRAGMA journal_size_limit={_WAL_BYTES}")
                 self._migrate(steps)
             self._reader = self._connect()
+            noted = read_head(path)
+            self._head = self._find_head()
+            self._lost = self._compare(noted, self._head)
         except MusterError:
             self._writer.close()
             raise
+        self._last_commit = LastCommit(path)
 
     def _connect(self) -> sqlite3.Connection:
         with self._trouble():
@@ -89,6 +94,9 @@ class SqliteStore:
             kind = UnavailableError if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) else StoreError
             hint = _HINTS.get(code, "see that its disk is there and can be written")
             raise kind(f"{self._path}: {error}", hint=hint) from error
+        except UnicodeDecodeError as error:  # What SQLite says may quote what is damaged.
+            hint = _HINTS[sqlite3.SQLITE_CORRUPT]
+            raise StoreError(f"{self._path}: the database is damaged", hint=hint) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -111,6 +119,20 @@ class SqliteStore:
         with self._reading, self._trouble():
             return self._reader.execute(query, values).fetchall()
 
+    def _find_head(self) -> Head:
+        """Where the database is now."""
+        ((commits,),) = self._select("SELECT coalesce(sum(version), 0) FROM realms")
+        rows = self._select("SELECT sequence, body FROM events ORDER BY sequence DESC LIMIT 1")
+        return Head(rows[0][0], commits, digest_of(rows[0][1])) if rows else Head(commits=commits)
+
+    def _compare(self, noted: Head | None, found: Head) -> str:
+        rows = self._select("SELECT body FROM events WHERE sequence = ?", noted.sequence) if noted else []
+        return describe_loss(noted, found, digest_of(rows[0][0]) if rows else None)
+
+    @property
+    def lost(self) -> str:
+        return self._lost
+
     @property
     def is_shared(self) -> bool:
         return False
@@ -129,12 +151,10 @@ class SqliteStore:
 
     def commit(self, changes: Sequence[Change]) -> None:
         batch = gather(changes)
+        events = [(realm, version, event.name, encode(event)) for realm, version, event in batch.events]
         with self._transaction() as db:
             _take_versions(db, batch)
-            db.executemany(
-                "INSERT INTO events (realm, version, name, body) VALUES (?, ?, ?, ?)",
-                [(realm, version, event.name, encode(event)) for realm, version, event in batch.events],
-            )
+            db.executemany("INSERT INTO events (realm, version, name, body) VALUES (?, ?, ?, ?)", events)
             db.executemany(
                 "INSERT INTO subjects VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (realm, kind, id) DO UPDATE SET body = excluded.body",
@@ -153,6 +173,18 @@ class SqliteStore:
                 "DELETE FROM documents WHERE realm = ? AND subject = ? AND name = ?",
                 [key for key, body in batch.documents.items() if body is None],
             )
+            head = self._next_head(db, batch, events[-1][-1] if events else None)
+        self._head = head
+        self._last_commit.write(head)
+
+    def _next_head(self, db: sqlite3.Connection, batch: Batch, last: bytes | None) -> Head:
+        """Where the database is after a batch."""
+        before = self._head
+        commits = before.commits + sum(batch.after.values()) - sum(batch.before.values())
+        if last is None:
+            return Head(before.sequence, commits, before.digest)
+        (sequence,) = db.execute("SELECT max(sequence) FROM events").fetchone()
+        return Head(sequence, commits, digest_of(last))
 
     def log(self, realm: str = "", after: int = 0) -> Iterable[Logged]:
         version, start = 0, after
@@ -209,10 +241,27 @@ class SqliteStore:
         )
         return {(of, name): size for of, name, size in rows}
 
+    def note(self, name: str) -> str:
+        rows = self._select("SELECT value FROM notes WHERE name = ?", name)
+        return str(rows[0][0]) if rows else ""
+
+    def write_note(self, name: str, value: str) -> None:
+        with self._transaction() as db:
+            if value:
+                db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value))
+            else:
+                db.execute("DELETE FROM notes WHERE name = ?", (name,))
+
+    def scrub(self) -> None:
+        with self._writing, self._trouble():
+            self._writer.execute("VACUUM")
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         with self._writing, self._reading:
             self._reader.close()
             self._writer.close()
+            self._last_commit.close()
 
 
 def _create(path: Path) -> None:

@@ -29,3 +29,10 @@ CREATE TABLE documents (
     body    BLOB NOT NULL,
     PRIMARY KEY (realm, subject, name)
 );
+-- version 2
+-- What a service notes about itself and its database. From this version on, files with secrets are sealed: an
+-- older Muster would hand them out unopened, so it has to refuse such a database.
+CREATE TABLE notes (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);

@@ -45,8 +45,8 @@ SETTINGS = Settings(
 
 
 async def echo(request: Request) -> Response:
-    CALLS.append(request.url.path)
     body = await request.body()
+    CALLS.append(request.url.path)
     return JSONResponse({"length": len(body), "id": request.state.request_id})
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from muster.config.document.parse import MAX_DEPTH, parse_yaml
+from muster.config.document.parse import parse_yaml
+from muster.config.document.slips import MAX_DEPTH
 from muster.model.tree import Map, Node, Scalar, Sequence, Source, find, to_plain
 
 

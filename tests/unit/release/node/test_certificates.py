@@ -194,9 +194,10 @@ def test_keys_of_authorities_stay_where_they_are(name: str) -> None:
 
 def test_secrets_are_secret() -> None:
     for file in node_certificates(authorities(), THREE, THREE.first, seeded("hosts")):
-        private = b"PRIVATE KEY" in file.data or b"client-key-data" in file.data
+        private = any(mark in file.data for mark in (b"PRIVATE KEY", b"client-key-data", b"secretbox"))
         assert file.mode == (SECRET if private else PUBLIC), file.path
     assert "PRIVATE" not in repr(authorities())
+    assert repr(authorities().secrets_key) not in repr(authorities())
 
 
 def test_times() -> None:

@@ -86,7 +86,10 @@ def test_what_containers_run_from_is_in_the_list() -> None:
         assert all(each.name in text for each in listed.images), host
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b'{"images": [{"name": 7}]}'])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"[]", b'{"images": [{"name": 7}]}', b'{"images": [{"name": "a.example/b:1", "size_bytes": 1}]}'],
+)
 def test_a_list_that_is_none(data: bytes) -> None:
     with pytest.raises(ExternalError, match="cannot be read"):
         parse_images(data)

@@ -46,6 +46,7 @@ OF_THE_GUEST = {
     "/etc/cni/net.d",
     "/etc/coredns",
     "/etc/coredns/Corefile",
+    "/etc/muster/firewall.d",
 }
 """Folders, and files of containers."""
 NOT_YET = {"/usr/local/bin/kube", *(f"/usr/local/bin/{name}" for name in KUBE_NAMES)}

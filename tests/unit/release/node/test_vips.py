@@ -57,8 +57,9 @@ def test_where_nobody_holds_addresses_nothing_runs(cluster: Cluster) -> None:
 
 def test_a_host_knows_the_others_of_each_family() -> None:
     found = blocks(configs(DUAL)["master-1"], "vrrp_instance")
-    assert "unicast_src_ip 192.0.2.11 unicast_peer { 192.0.2.10 192.0.2.12 }" in found["api_4"]
-    assert "unicast_src_ip 2001:db8::11 unicast_peer { 2001:db8::10 2001:db8::12 }" in found["api_6"]
+    for name, start in (("api_4", "192.0.2."), ("api_6", "2001:db8::")):
+        peers = f"{start}10 min_ttl 255 {start}12 min_ttl 255"
+        assert f"unicast_src_ip {start}11 unicast_ttl 255 unicast_peer {{ {peers} }}" in found[name]
     assert "interface of-2001:db8::11 " in found["ingress_6"]
     assert "virtual_ipaddress { 192.0.2.6/32 }" in found["ingress_4"]
     assert "virtual_ipaddress { 2001:db8::6/128 }" in found["ingress_6"]

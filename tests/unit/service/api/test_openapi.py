@@ -49,9 +49,9 @@ def test_who_may_call_is_said(route: Route) -> None:
 
 def test_each_persona_has_its_way_in() -> None:
     schemes = [next(iter(each)) for each in named("v2DownloadInfraEnvFiles")["security"]]
-    assert schemes == ["agentAuth", "imageAuth", "imageURLAuth", "userAuth", "urlAuth"]
+    assert schemes == ["imageAuth", "imageURLAuth", "userAuth", "urlAuth"]
     assert named("v2GetNextSteps")["security"] == [{"agentAuth": []}]
-    assert set(schemes) | {"watcherAuth"} == set(DOCUMENT["components"]["securitySchemes"])
+    assert set(schemes) | {"agentAuth", "watcherAuth"} == set(DOCUMENT["components"]["securitySchemes"])
 
 
 def test_parameters() -> None:

@@ -27,7 +27,7 @@ def token(persona: Persona, **more: object) -> bytes:
     return TOKENS.issue(Grant(persona, expires=NOW + 9, **more)).encode()  # type: ignore[arg-type]
 
 
-USER, AGENT, WATCHER = token(Persona.USER), token(Persona.AGENT), token(Persona.WATCHER)
+USER, AGENT, WATCHER = token(Persona.USER), token(Persona.MEDIUM), token(Persona.WATCHER)
 
 
 def status(
@@ -46,11 +46,15 @@ def test_users_come_with_and_without_bearer(value: bytes) -> None:
 def test_each_kind_of_client_has_its_header() -> None:
     assert status("v2RegisterHost", (b"x-secret-key", AGENT)) == 0
     assert status("v2ListClusters", (b"watcher-authorization", WATCHER)) == 0
-    image = token(Persona.IMAGE, scope=Scope("env"))
-    ids = {"infra_env_id": "env"}
-    assert status("GetInfraEnv", (b"image-token", image), ids=ids) == 0
-    assert status("GetInfraEnv", query=b"image_token=" + image, ids=ids) == 0
-    assert status("GetInfraEnv", query=b"image_token=" + image, ids={"infra_env_id": "other"}) == 403
+    name, ids = "v2DownloadInfraEnvFiles", {"infra_env_id": "env"}
+    link = f"{BY_NAME[name].path}?file_name=ipxe-script"
+    image = token(Persona.IMAGE, scope=Scope("env"), link=link)
+    query = b"file_name=ipxe-script"
+    assert status(name, (b"image-token", image), query=query, ids=ids) == 0
+    assert status(name, query=query + b"&image_token=" + image, ids=ids) == 0
+    assert status(name, query=query + b"&image_token=" + image + b"&mac=52:54:00:00:00:01", ids=ids) == 0
+    assert status(name, query=query + b"&image_token=" + image, ids={"infra_env_id": "other"}) == 403
+    assert status(name, query=b"file_name=discovery.ign&image_token=" + image, ids=ids) == 403
 
 
 def test_nothing_and_nonsense() -> None:

@@ -62,7 +62,7 @@ def test_what_is_written_comes_back(grant: Grant) -> None:
 
 def test_the_same_is_written_the_same() -> None:
     """Media carry tokens, and are made anew for each range of their bytes."""
-    grant = Grant(Persona.AGENT, Scope("an infra-env"), NOW + 1)
+    grant = Grant(Persona.MEDIUM, Scope("an infra-env"), NOW + 1)
     assert Tokens(make_key_ring([OURS])).issue(grant) == TOKENS.issue(grant)
 
 
@@ -77,7 +77,7 @@ def test_tokens_that_never_end_or_name_half_a_host_are_not_made() -> None:
     with pytest.raises(ValueError, match="expires"):
         TOKENS.issue(Grant(Persona.USER))
     with pytest.raises(ValueError, match="infra-env"):
-        TOKENS.issue(Grant(Persona.AGENT, Scope(host_id="h"), expires=NOW))
+        TOKENS.issue(Grant(Persona.MEDIUM, Scope(host_id="h"), expires=NOW))
 
 
 @given(st.text() | st.binary().map(lambda data: base64.urlsafe_b64encode(data).decode() + "..x"))
@@ -114,7 +114,7 @@ def test_tokens_of_the_installer_are_accepted_by_their_key() -> None:
     pem = public_pem(THEIRS.public_key()).replace("PUBLIC KEY", "EC PUBLIC KEY")
     accepting = Tokens(make_key_ring([OURS], [base64.b64encode(pem.encode()).decode()]))
     text = foreign({"auth_scheme": "agentAuth"})
-    assert accepting.read(text, NOW) == Grant(Persona.AGENT)
+    assert accepting.read(text, NOW) == Grant(Persona.MEDIUM)
     assert TOKENS.read(text, NOW) == Refusal("the token was signed by somebody else")
     dated = foreign({"auth_scheme": "watcherAuth", "exp": NOW + 5})
     assert accepting.read(dated, NOW) == Grant(Persona.WATCHER, expires=NOW + 5)

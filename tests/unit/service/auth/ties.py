@@ -7,13 +7,19 @@ import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from muster.service.auth.personas import Standing
+
 
 @dataclass
 class Known:
     """What is known about hosts; what is not named is unknown."""
 
     clusters: dict[tuple[str, str], str] = field(default_factory=dict)
-    enrolled: set[tuple[str, str]] = field(default_factory=set)
+    keyed: set[tuple[str, str]] = field(default_factory=set)
+    control_plane: set[tuple[str, str]] = field(default_factory=set)
+    statuses: dict[str, str] = field(default_factory=dict)
+    """Of clusters and of hosts, by id."""
+    admits_keyless: bool = True
     epochs: dict[str, int] = field(default_factory=dict)
     enrolments: dict[tuple[str, str], int] = field(default_factory=dict)
 
@@ -23,8 +29,16 @@ class Known:
     def clusters_of(self, infra_env_id: str) -> Collection[str]:
         return {cluster for (infra_env, _), cluster in self.clusters.items() if infra_env == infra_env_id}
 
-    def has_own_token(self, infra_env_id: str, host_id: str) -> bool:
-        return (infra_env_id, host_id) in self.enrolled
+    def standing_of(self, infra_env_id: str | None, host_id: str) -> Standing | None:
+        known = {*self.clusters, *self.keyed, *self.control_plane}
+        found = [each for each in known if each[1] == host_id and infra_env_id in (None, each[0])]
+        if not found:
+            return None
+        (place,) = found
+        return Standing(self.statuses.get(host_id, "known"), place in self.control_plane, place in self.keyed)
+
+    def status_of(self, cluster_id: str) -> str:
+        return self.statuses.get(cluster_id, "")
 
     def enrolment_of(self, infra_env_id: str, host_id: str) -> int:
         return self.enrolments.get((infra_env_id, host_id), 0)

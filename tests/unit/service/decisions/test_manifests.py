@@ -11,6 +11,7 @@ from muster.model.wire.files import CreateManifestParams, UpdateManifestParams
 from muster.service.decisions import manifests as decide
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest, NotFound, StateConflict
+from tests.unit.model.test_bounded_yaml import merge_bomb
 from tests.unit.service.hosts import CLUSTER, NOW, make_realm
 
 POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
@@ -18,7 +19,7 @@ POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
 
 def put(draft: Draft, name: str, body: bytes = POD) -> None:
     params = CreateManifestParams(file_name=name, content=b64encode(body).decode())
-    decide.create_manifest(draft, params)
+    decide.create_manifest(draft, params, decide.read_manifest(name, params.content))
 
 
 def test_it_is_kept_renamed_and_removed() -> None:
@@ -43,7 +44,7 @@ def test_it_is_kept_renamed_and_removed() -> None:
         ("a.txt", POD, "no name of a manifest"),
         ("a b.yaml", POD, "no name of a manifest"),
         ("../a.yaml", POD, "no name of a manifest"),
-        ("a.yaml", b"a: [", "is not YAML at line"),
+        ("a.yaml", b"a: [", "line 2: it is not YAML"),
         ("a.yaml", b"a: !!bool perhaps", "is not YAML"),
         ("a.yaml", b"a: !!int ''", "is not YAML"),
         ("a.yaml", b"\xff\xfe", "holds no object"),
@@ -51,6 +52,7 @@ def test_it_is_kept_renamed_and_removed() -> None:
         ("a.yaml.patch_1", POD, "holds no patch"),
         ("a.yaml", b"  \n", "it is empty"),
         ("a.yaml", b"a: " + b"x" * (1 << 20), "at most"),
+        ("a.yaml", merge_bomb(10).encode(), "line 11: its aliases stand for more than 100,000 values"),
     ],
 )
 def test_what_is_no_manifest_is_refused(name: str, body: bytes, why: str) -> None:
@@ -68,9 +70,7 @@ def test_json_and_patches_are_manifests() -> None:
 
 def test_content_that_is_not_base64() -> None:
     with pytest.raises(BadRequest, match="not base64"):
-        decide.create_manifest(
-            Draft(make_realm(0), NOW), CreateManifestParams(file_name="a.yaml", content="%%")
-        )
+        decide.read_manifest("a.yaml", "%%")
 
 
 def test_a_cluster_under_way_keeps_its_manifests() -> None:

@@ -15,9 +15,11 @@ from msgspec.structs import replace
 
 from muster.errors import UserError
 from muster.image.pki import build_pki, site_authorities
+from muster.model.ignition import find_file
 from muster.model.wire.cluster import (
     ApiVip,
     ClusterNetwork,
+    DiskEncryption,
     IngressVip,
     LoadBalancer,
     MachineNetwork,
@@ -74,6 +76,12 @@ def test_every_host_gets_a_config_of_its_own() -> None:
     assert "/etc/hostname" in paths
     assert any("kubelet" in path for path in paths)
     assert tree["passwd"]["users"][0]["sshAuthorizedKeys"] == [KEY]
+
+
+def test_refuses_a_cluster_whose_disks_are_to_be_encrypted() -> None:
+    with pytest.raises(UserError, match="disk_encryption is requested for masters hosts"):
+        driver().prepare(order(disk_encryption=DiskEncryption(enable_on="masters", mode="tpmv2")))
+    assert driver().prepare(order(disk_encryption=DiskEncryption(enable_on="none", mode="tpmv2")))
 
 
 def units_of(files: Mapping[str, bytes], number: int) -> set[str]:
@@ -210,3 +218,20 @@ def test_a_site_brings_its_own_authorities_and_keeps_its_credentials() -> None:
     manifests = [path.rpartition("/")[2] for path in by_path if "/setup/manifests/50-" in path]
     assert manifests == ["50-000-openshift-own.yaml", "50-001-manifests-more.yaml"]
     assert json.loads(files["metadata.json"])["clusterID"] == asked.cluster.id
+
+
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_a_replaced_host_decrypts_what_the_others_encrypted(hosts: int) -> None:
+    path = "/etc/kubernetes/api/encryption.yaml"
+    files = driver().prepare(order(hosts))
+    trees = [json.loads(files[f"host/{host_id(number)}.ign"]) for number in range(1, hosts + 1)]
+    kept = [
+        json.loads(text)
+        for tree in trees
+        for other in range(1, hosts + 1)
+        if (text := find_file(tree, f"/etc/muster/kept/host-{other}.ign"))
+    ]
+    assert len(kept) == hosts * (hosts - 1)
+    keys = {find_file(tree, path) for tree in (*trees, *kept)}
+    assert len(keys) == 1
+    assert None not in keys

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from muster.image.ignition.agent import agent_config
 from muster.image.pki import build_pki, site_authorities
 from muster.image.secrets import SiteSecrets
 from muster.model.site import Environment
+from muster.model.wire.cluster import DiskEncryption
 from muster.service.rendezvous.kept import find_certificate, keep, load_kept
 from muster.service.rendezvous.medium import load_medium
 from muster.service.rendezvous.reading import load_meeting
@@ -42,7 +44,7 @@ NAMES = (
 def boot(name: str, root: Path, secrets: SiteSecrets) -> None:
     """A host's file system after Ignition has written what the medium of an example carries."""
     site, _ = load_site(Directory(EXAMPLES / name), Environment())
-    plan = resolve_site(site)
+    plan = dataclasses.replace(resolve_site(site), release_kind="kubernetes", release_key="(a key)\n")
     for file in agent_config(plan, credentials_of(plan, secrets, timedelta(days=7))).files:
         path = root / file.path.lstrip("/")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,6 +59,7 @@ def test_the_site_comes_back_from_its_medium(name: str, tmp_path: Path) -> None:
     medium = load_medium(tmp_path)
     course = course_of(medium)
 
+    assert medium.plan.release_key == "(a key)\n"
     assert course.cluster == cluster_params(site, plan)
     own = course.infra_env.additional_ntp_sources if not plan.ntp_sources else None
     assert own in (None, str(medium.meeting.ip))  # A site without time servers follows the rendezvous host.
@@ -140,3 +143,13 @@ def test_only_where_to_go_is_read_first(tmp_path: Path) -> None:
     boot("single-node-none", tmp_path, fixed_secrets())
     meeting = load_meeting(tmp_path)
     assert (str(meeting.ip), meeting.url) == ("192.0.2.10", "https://192.0.2.10:8090")
+
+
+def test_disk_encryption_on_a_medium_reaches_the_service(tmp_path: Path) -> None:
+    """`muster check` refuses it, but another tool may have made the medium: the validation fails then."""
+    boot("compact-baremetal", tmp_path, fixed_secrets())
+    path = tmp_path / "etc/assisted/manifests/agent-cluster-install.yaml"
+    path.write_text(path.read_text() + "  diskEncryption:\n    enableOn: masters\n    mode: tpmv2\n")
+    assert course_of(load_medium(tmp_path)).cluster.disk_encryption == DiskEncryption(
+        enable_on="masters", mode="tpmv2"
+    )

@@ -129,3 +129,16 @@ def test_another_disk_is_not_written_instead(there: tuple[Disk, ...]) -> None:
     host = realm.hosts[host_id(1)]
     assert host.status == "error"
     assert "/dev/sdb (serial B) that it was to be installed on is not there" in host.status_info
+
+
+@pytest.mark.parametrize(
+    ("name", "many"),
+    [
+        ("interfaces", {"interfaces": (Interface(name="a"),) * 1001}),
+        ("disks", {"disks": (make_disk(),) * 2001}),
+        ("addresses", {"interfaces": (Interface(name="a", ipv4_addresses=("192.0.2.1/24",) * 1001),)}),
+    ],
+)
+def test_no_more_is_taken_than_a_machine_can_have(name: str, many: dict[str, tuple[object, ...]]) -> None:
+    with pytest.raises(BadRequest, match=name):
+        tell_inventory(make_realm(1), 1, **many)

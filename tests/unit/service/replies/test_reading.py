@@ -70,3 +70,24 @@ def test_anything_is_read_or_refused(value: object, of: type[Inventory] | type[C
 def test_what_is_nested_too_deeply_is_refused(before: str) -> None:
     with pytest.raises(BadRequest, match="nested too deeply"):
         read_output("inventory", before + "[" * 100_000, Inventory)
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), 1 << 63, -(1 << 63) - 1, 1 << 64])
+def test_numbers_that_cannot_be_calculated_with_are_refused(number: int) -> None:
+    with pytest.raises(BadRequest, match="out of range"):
+        read_output(
+            "inventory", msgspec.json.encode({"memory": {"physical_bytes": number}}).decode(), Inventory
+        )
+
+
+def test_long_digits_in_texts_and_large_numbers_are_fine() -> None:
+    text = f'{{"hostname": "{"9" * 400}", "memory": {{"physical_bytes": {(1 << 63) - 1}}}}}'
+    found = read_output("inventory", text, Inventory)
+    assert found.memory is not None
+    assert found.memory.physical_bytes == (1 << 63) - 1
+
+
+def test_thousands_of_wrong_values_are_not_looked_at_one_by_one() -> None:
+    text = '{"disks":[' + ",".join(['{"size_bytes":"x"}'] * 16_000) + "]}"
+    with pytest.raises(BadRequest, match="makes no sense"):
+        read_output("inventory", text, Inventory)

@@ -114,7 +114,7 @@ def test_a_host_that_is_silent_while_it_is_written_is_waited_for_until_its_stage
     assert (host.status, host.connection_timed_out) == ("installing-in-progress", True)
     assert host.waiting is not None
     assert (host.waiting.kind, host.waiting.until) == ("lost", NOW + minutes(30))
-    assert "installed anew by itself" in host.waiting.action
+    assert "approve it, and it is installed again" in host.waiting.action
 
 
 @pytest.mark.parametrize("status", ["installed", "disabled"])

@@ -251,7 +251,8 @@ def test_every_state_that_waits_has_deadline_reason_and_action() -> None:
 
 
 def test_every_wait_is_of_a_state() -> None:
-    assert set(waits()["host"]) - set(STATES) == {*("stage", "lost", "logs-pending", "logs-collecting")}
+    others = {"stage", "lost", "enrolment", "logs-pending", "logs-collecting"}
+    assert set(waits()["host"]) - set(STATES) == others
 
 
 def test_every_trigger_is_used_and_explained() -> None:

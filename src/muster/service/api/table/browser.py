@@ -11,7 +11,8 @@ from msgspec import Meta
 from muster.model.wire import host
 from muster.service.add_ons import AddOnCatalogue
 from muster.service.api.table import pages
-from muster.service.api.table.route import AGENT, ANYONE, PREFIX, USER, WATCHER, Route, under
+from muster.service.api.table.route import ANYONE, PREFIX, USER, WATCHER, Route, under
+from muster.service.api.table.route import host as by_host
 from muster.service.api.table.shape import Shape, header, may, need
 from muster.service.checking.manifests import ManifestReport, ManifestToCheck
 from muster.service.checking.networks import NetworksReport, NetworksToCheck
@@ -93,7 +94,7 @@ BROWSER: Final[tuple[Route, ...]] = (
     _put(
         "/infra-envs/{infra_env_id}/hosts/{host_id}/log-lines",
         "v2TellLogLines",
-        AGENT,
+        by_host("the page shows the log of a host while it is installed"),
         204,
         "Tell what a host wrote into its journal, for those who watch; it is not kept for long.",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import AGENT, PREFIX, USER, WATCHER, Route, narrowed, under
+from muster.service.api.table.route import PREFIX, USER, WATCHER, Route, host, narrowed, under
 
 _START: Final = f"{PREFIX}/v2"
 _get = under("GET", _START)
@@ -65,7 +65,15 @@ CATALOGUE: Final[tuple[Route, ...]] = (
             "List what has happened, newest or oldest first, with filters.",
         )
     ),
-    narrowed(_post("/events", "v2TriggerEvent", AGENT, 201, "Add an event.")),
+    narrowed(
+        _post(
+            "/events",
+            "v2TriggerEvent",
+            host("a host records that its clock was set"),
+            201,
+            "Add an event about the calling host.",
+        )
+    ),
     _get(
         "/support-levels/features",
         "GetSupportedFeatures",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import AGENT, PREFIX, USER, Route, under
+from muster.service.api.table.route import KEYLESS, PREFIX, USER, Route, host, under
 
 _START: Final = f"{PREFIX}/v2/clusters/{{cluster_id}}"
 _get = under("GET", _START)
@@ -13,6 +13,10 @@ _post = under("POST", _START)
 _put = under("PUT", _START)
 _patch = under("PATCH", _START)
 _delete = under("DELETE", _START)
+
+INSTALLING: Final = frozenset({"installing", "installing-pending-user-action", "finalizing"})
+FINALIZING: Final = frozenset({"finalizing"})
+ENDED: Final = frozenset({"installed", "error", "cancelled"})
 
 CLUSTER_FILES: Final[tuple[Route, ...]] = (
     _get(
@@ -32,14 +36,14 @@ CLUSTER_FILES: Final[tuple[Route, ...]] = (
     _get(
         "/downloads/files",
         "V2DownloadClusterFiles",
-        USER | AGENT,
+        USER,
         200,
         "Download a file of a cluster: Ignition, metadata, install-config, manifests.",
     ),
     _get(
         "/downloads/credentials",
         "V2DownloadClusterCredentials",
-        USER | AGENT,
+        USER,
         200,
         "Download the kubeconfig or the password of a cluster.",
     ),
@@ -67,14 +71,22 @@ CLUSTER_FILES: Final[tuple[Route, ...]] = (
     _post(
         "/uploads/ingress-cert",
         "v2UploadClusterIngressCert",
-        AGENT,
+        host(
+            "the controller of an OpenShift cluster hands over the authority of its routes",
+            control_plane=True,
+            cluster_states=FINALIZING,
+        ),
         201,
-        "Add the certificate of the cluster's ingress to its kubeconfig.",
+        "Keep the certificate authority of the cluster's ingress.",
     ),
     _put(
         "/logs-progress",
         "v2UpdateClusterLogsProgress",
-        AGENT,
+        host(
+            "the controller of an OpenShift cluster collects its logs",
+            control_plane=True,
+            cluster_states=INSTALLING | ENDED,
+        ),
         204,
         "Say how far the collection of a cluster's logs is.",
     ),
@@ -86,18 +98,32 @@ CLUSTER_FILES: Final[tuple[Route, ...]] = (
     _delete("/manifests", "V2DeleteClusterManifest", USER, 200, "Remove a manifest from a cluster."),
     _get("/manifests/files", "v2DownloadClusterManifest", USER, 200, "Download a manifest of a cluster."),
     _get("/logs", "V2DownloadClusterLogs", USER, 200, "Download the logs of a cluster or of one host."),
-    _post("/logs", "V2UploadLogs", AGENT, 204, "Upload the logs of a host or of the controller."),
+    _post(
+        "/logs",
+        "V2UploadLogs",
+        host("the support bundle has the logs of every host; controller logs: control plane only") | KEYLESS,
+        204,
+        "Upload the logs of a host or of the controller.",
+    ),
     _get(
         "/monitored-operators",
         "V2ListOfClusterOperators",
-        AGENT,
+        host(
+            "the controller of an OpenShift cluster waits for its operators",
+            control_plane=True,
+            cluster_states=INSTALLING,
+        ),
         200,
         "List the operators of a cluster with their state.",
     ),
     _put(
         "/monitored-operators",
         "v2ReportMonitoredOperatorStatus",
-        AGENT,
+        host(
+            "the host that sets the cluster up reports its parts",
+            control_plane=True,
+            cluster_states=INSTALLING,
+        ),
         200,
         "Say what the state of an operator of a cluster is.",
     ),

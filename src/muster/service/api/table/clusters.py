@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import AGENT, PREFIX, USER, WATCHER, Route, narrowed, under
+from muster.service.api.table.cluster_files import FINALIZING, INSTALLING
+from muster.service.api.table.route import PREFIX, USER, WATCHER, Route, host, narrowed, under
 
 _START: Final = f"{PREFIX}/v2/clusters"
 _get = under("GET", _START)
@@ -17,7 +18,13 @@ _delete = under("DELETE", _START)
 CLUSTERS: Final[tuple[Route, ...]] = (
     _post("", "v2RegisterCluster", USER, 201, "Create a cluster."),
     narrowed(_get("", "v2ListClusters", USER | WATCHER, 200, "List the clusters that the caller may see.")),
-    _get("/{cluster_id}", "v2GetCluster", USER | AGENT | WATCHER, 200, "Show one cluster with its hosts."),
+    _get(
+        "/{cluster_id}",
+        "v2GetCluster",
+        USER | WATCHER | host("the console of a host shows the progress; it gets a reduced answer"),
+        200,
+        "Show one cluster with its hosts; of other hosts, a host sees only name, role and progress.",
+    ),
     _delete("/{cluster_id}", "v2DeregisterCluster", USER, 204, "Delete a cluster and let its hosts go."),
     _patch(
         "/{cluster_id}",
@@ -29,11 +36,21 @@ CLUSTERS: Final[tuple[Route, ...]] = (
     _put(
         "/{cluster_id}/progress",
         "v2UpdateClusterFinalizingProgress",
-        AGENT,
+        host(
+            "the host that sets the cluster up reports how far it is",
+            control_plane=True,
+            cluster_states=INSTALLING,
+        ),
         200,
         "Say which step of the finalizing the cluster has reached.",
     ),
-    _get("/{cluster_id}/hosts", "ListClusterHosts", USER | AGENT, 200, "List the hosts of a cluster."),
+    _get(
+        "/{cluster_id}/hosts",
+        "ListClusterHosts",
+        USER | host("the installer waits for the control plane; it gets a reduced answer"),
+        200,
+        "List the hosts of a cluster; of other hosts, a host sees only name, role and progress.",
+    ),
     _get(
         "/{cluster_id}/supported-platforms",
         "GetClusterSupportedPlatforms",
@@ -87,7 +104,11 @@ CLUSTERS: Final[tuple[Route, ...]] = (
     _post(
         "/{cluster_id}/actions/complete-installation",
         "v2CompleteInstallation",
-        AGENT,
+        host(
+            "the controller of an OpenShift cluster ends the installation, and may repeat it",
+            control_plane=True,
+            cluster_states=FINALIZING | {"installed"},
+        ),
         202,
         "Say that the installation of a cluster is over, and how it ended.",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import AGENT, PREFIX, USER, Route, narrowed, under
+from muster.service.api.table.route import KEYLESS, PREFIX, USER, Route, host, medium, narrowed, under
 
 _START: Final = f"{PREFIX}/v2"
 _get = under("GET", _START)
@@ -14,19 +14,21 @@ _put = under("PUT", _START)
 _patch = under("PATCH", _START)
 _delete = under("DELETE", _START)
 
+_WRITING: Final = frozenset({"installing", "installing-in-progress"})
+
 HOSTS: Final[tuple[Route, ...]] = (
     _post(
         "/infra-envs/{infra_env_id}/hosts",
         "v2RegisterHost",
-        USER | AGENT,
+        USER | host("an agent that was restarted registers again") | medium("hosts register"),
         201,
-        "Say that a host is there; saying it again changes nothing.",
+        "Register a host; registering again changes nothing.",
     ),
     narrowed(
         _get(
             "/infra-envs/{infra_env_id}/hosts",
             "v2ListHosts",
-            USER | AGENT,
+            USER,
             200,
             "List the hosts of an infra-env.",
         )
@@ -49,21 +51,23 @@ HOSTS: Final[tuple[Route, ...]] = (
     _get(
         "/infra-envs/{infra_env_id}/hosts/{host_id}/instructions",
         "v2GetNextSteps",
-        AGENT,
+        host("the agent asks for its steps") | KEYLESS,
         200,
         'Ask what the host is to do next; with "Prefer: wait=N" the answer waits until there is something.',
     ),
     _post(
         "/infra-envs/{infra_env_id}/hosts/{host_id}/instructions",
         "v2PostStepReply",
-        AGENT,
+        host("the agent reports its inventory and its checks") | KEYLESS,
         204,
         "Report what came of a step.",
     ),
     _put(
         "/infra-envs/{infra_env_id}/hosts/{host_id}/progress",
         "v2UpdateHostInstallProgress",
-        AGENT,
+        host("the installer and the node report their stage")
+        | KEYLESS
+        | medium("a node reports that the service lost its installation", unknown=True),
         200,
         "Say which stage of the installation the host has reached.",
     ),
@@ -126,14 +130,14 @@ HOSTS: Final[tuple[Route, ...]] = (
     _put(
         "/infra-envs/{infra_env_id}/hosts/{host_id}/logs-progress",
         "v2UpdateHostLogsProgress",
-        AGENT,
+        host("the agent reports that it collects logs") | KEYLESS,
         204,
         "Say how far the collection of a host's logs is.",
     ),
     _get(
         "/infra-env/{infra_env_id}/hosts/{host_id}/downloads/ignition",
         "v2DownloadHostIgnition",
-        USER | AGENT,
+        USER | host("the installer writes it to the disk", host_states=_WRITING),
         200,
         "Download the Ignition that a host boots with after the installation.",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import AGENT, IMAGE, PREFIX, USER, WATCHER, Route, narrowed, under
+from muster.service.api.table.route import PREFIX, USER, WATCHER, Route, image, narrowed, under
 
 _START: Final = f"{PREFIX}/v2/infra-envs"
 _get = under("GET", _START)
@@ -22,7 +22,7 @@ INFRA_ENVS: Final[tuple[Route, ...]] = (
         "Create an infra-env: what a discovery image is made from, and the pool that its hosts appear in.",
     ),
     narrowed(_get("", "ListInfraEnvs", USER | WATCHER, 200, "List the infra-envs that the caller may see.")),
-    _get("/{infra_env_id}", "GetInfraEnv", USER | AGENT | IMAGE, 200, "Show one infra-env."),
+    _get("/{infra_env_id}", "GetInfraEnv", USER, 200, "Show one infra-env."),
     _patch("/{infra_env_id}", "UpdateInfraEnv", USER, 201, "Change an infra-env; its image changes with it."),
     _delete(
         "/{infra_env_id}", "DeregisterInfraEnv", USER, 204, "Delete an infra-env that has no hosts left."
@@ -37,7 +37,7 @@ INFRA_ENVS: Final[tuple[Route, ...]] = (
     _get(
         "/{infra_env_id}/downloads/files",
         "v2DownloadInfraEnvFiles",
-        USER | AGENT | IMAGE,
+        USER | image("iPXE fetches its script, a program one file, with a signed address"),
         200,
         "Download a file of an infra-env: Ignition of the discovery image, iPXE script, static network.",
     ),
@@ -58,7 +58,7 @@ INFRA_ENVS: Final[tuple[Route, ...]] = (
     _get(
         "/{infra_env_id}/downloads/minimal-initrd",
         "DownloadMinimalInitrd",
-        USER | IMAGE,
+        USER,
         200,
         "Download what is added to the initrd of the minimal image, if there is anything.",
     ),

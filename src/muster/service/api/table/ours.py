@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from muster.service.api.table.route import AGENT, ANYONE, PREFIX, USER, WATCHER, Route, narrowed, under
+from muster.service.api.table.route import ANYONE, PREFIX, USER, WATCHER, Route, host, narrowed, under
 
 _START: Final = f"{PREFIX}/v2"
 _get = under("GET", _START)
@@ -25,9 +25,16 @@ OURS: Final[tuple[Route, ...]] = (
     _get(
         "/clusters/{cluster_id}/why",
         "v2GetClusterWhy",
-        USER | AGENT | WATCHER,
+        USER | WATCHER | host("the console of a host shows what the cluster waits for"),
         200,
         "Say what the cluster is waiting for, since when, and who can mend it.",
+    ),
+    _post(
+        "/infra-envs/{infra_env_id}/hosts/{host_id}/actions/approve-enrolment",
+        "v2ApproveHostEnrolment",
+        USER,
+        200,
+        "Let a host that booted again during its installation register with a new key.",
     ),
     _get("/login", "v2GetLogin", ANYONE, 200, "Say who the caller is, and which ways there are to log in."),
     _post(

@@ -27,7 +27,10 @@ class Health(Struct, frozen=True):
     status: Literal["ok"]
 
 
-class Readiness(Struct, frozen=True):
+class Readiness(Struct, frozen=True, omit_defaults=True):
     """Whether the service can take requests."""
 
     status: Annotated[str, Meta(description='"ready", or why it is not.')]
+    warnings: Annotated[
+        tuple[str, ...], Meta(description="What is wrong with the service although it is ready.")
+    ] = ()

@@ -26,6 +26,12 @@ class ServiceAnswer(Wire, frozen=True, kw_only=True):
     fingerprint: Annotated[str, about("SHA-256 of its certificate, as browsers and consoles show it.")]
     now: Annotated[datetime, about("What time it is here.")]
     started_at: Annotated[datetime, about("When it started: another time is another life of the service.")]
+    certificate_expires_at: Annotated[
+        datetime | None, about("When its certificate expires; its own is renewed in time.")
+    ] = None
+    warnings: Annotated[
+        tuple[str, ...], about("What is wrong with it: its certificate ends soon, its database lost commits.")
+    ] = ()
     cluster_id: Annotated[str, about("The id that its one cluster has or will have.")] = ""
     infra_env_id: Annotated[str, about("The one infra-env, where its hosts appear.")] = ""
     rendezvous_ip: Annotated[str, about("The address where the hosts meet.")] = ""

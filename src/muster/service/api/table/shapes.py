@@ -36,6 +36,7 @@ ClusterFile: TypeAlias = Literal[
     "install-config.yaml",
     "custom_manifests.json",
     "custom_manifests.yaml",
+    "ingress-ca.crt",
 ]
 SignedFile: TypeAlias = Literal[
     "bootstrap.ign",
@@ -262,6 +263,7 @@ OUR_SHAPES: Final[Mapping[str, Shape]] = {
     "v2Stream": Shape(answer=str, media_type=STREAM),
     "v2GetClusterSteps": Shape(answer=tuple[WizardStep, ...]),
     "v2GetClusterWhy": Shape(answer=Why),
+    "v2ApproveHostEnrolment": Shape(body=host.EnrolmentApproval, answer=host.Host),
     "v2GetLogin": Shape(answer=own.LoginAnswer),
     "v2Login": Shape(body=Proof, answer=own.LoginAnswer),
     "v2Logout": Shape(),

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from muster.model.wire.cluster import Cluster as WireCluster
 from muster.model.wire.cluster import DiskEncryption, HostNetwork, ImageInfo
+from muster.model.wire.host import Host as WireHost
 from muster.model.wire.operators import BundleCreateParams, MonitoredOperator
-from muster.service.api.views.hosts import show_host
+from muster.service.api.views.hosts import show_host, show_peer
 from muster.service.api.views.text import PREFIX, copier, json_or_none, json_text, show_verdicts
 from muster.service.state import Cluster, Host
 from muster.service.validations.registry import CLUSTER
@@ -20,6 +21,21 @@ _REWORDED: Final = (
     *("install_started_at", "install_completed_at"),
 )
 _copy = copier(Cluster, WireCluster, "status_info", *_REWORDED)
+_FOR_HOSTS: Final = (
+    *(
+        "kind",
+        "id",
+        "href",
+        "name",
+        "base_dns_domain",
+        "openshift_version",
+        "status",
+        "status_info",
+    ),
+    *("status_updated_at", "progress", "validations_info", "install_started_at", "install_completed_at"),
+    *("total_host_count", "enabled_host_count", "ready_host_count", "monitored_operators"),
+    *("api_vips", "ingress_vips", "last_installation_preparation", "high_availability_mode"),
+)
 NEVER: Final = datetime(1, 1, 1, tzinfo=UTC)
 """How clients know a time that has not come: one of them waits for an installation to end by it."""
 _NO_ENCRYPTION: Final = DiskEncryption(enable_on="none", mode="tpmv2")
@@ -55,6 +71,17 @@ def show_cluster(
         **_summary(hosts),
         **_copy(cluster),
     )
+
+
+def show_to_host(cluster: WireCluster, host_id: str | None) -> WireCluster:
+    """A cluster as its own hosts see it: what their consoles show, and of other hosts only the progress."""
+    hosts = None if cluster.hosts is None else tuple(_to_host(each, host_id) for each in cluster.hosts)
+    shown = {name: getattr(cluster, name) for name in _FOR_HOSTS}
+    return WireCluster(**shown, image_info=ImageInfo(), hosts=hosts)
+
+
+def _to_host(host: WireHost, own_id: str | None) -> WireHost:
+    return host if host.id == own_id else show_peer(host)
 
 
 def _singletons(cluster: Cluster) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def show_event(event: Event, *, cluster_id: str | None = None, infra_env_id: str
         host_id=event.id if event.kind == "host" else None,
         infra_env_id=event.id if event.kind == "infra-env" else infra_env_id,
         request_id=event.request_id or None,
-        props=json_or_none(event.props),
+        props=json_or_none({**event.props, "actor": event.actor} if event.actor else event.props),
     )
 
 

@@ -6,19 +6,25 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
+from muster.model.host_key import fingerprint
+from muster.model.wire.host import EnrolmentRequest as WireRequest
 from muster.model.wire.host import Host as WireHost
 from muster.model.wire.host import HostRegistrationResponse, NextStepRunnerCommand
 from muster.model.wire.reports import DiskInfo, DomainResolutionResponse
 from muster.model.wire.steps import NextStepCmdRequest
 from muster.service.api.views.text import PREFIX, copier, json_or_none, json_text, show_verdicts
 from muster.service.derive.names import effective_name
-from muster.service.state import Cluster, Host
+from muster.service.state import Cluster, EnrolmentRequest, Host
 from muster.service.states.stages import stages_of
 from muster.service.validations.registry import HOST
 
 _REWORDED: Final = (
     *("inventory", "free_addresses", "ntp_sources", "api_vip_connectivity", "tang_connectivity"),
-    *("disks_to_be_formatted", "skip_formatting_disks", "requested_hostname"),
+    *("disks_to_be_formatted", "skip_formatting_disks", "requested_hostname", "enrolment_request"),
+)
+_PEER: Final = (
+    *("kind", "id", "href", "status", "status_info", "cluster_id", "infra_env_id"),
+    *("requested_hostname", "role", "suggested_role", "bootstrap", "progress", "enrolment_request"),
 )
 _SEALED: Final = ("fencing_credentials",)
 _copy = copier(Host, WireHost, "status_info", *_REWORDED, *_SEALED)
@@ -39,11 +45,18 @@ def show_host(
         requested_hostname=effective_name(host),
         connectivity=None if connectivity is None else connectivity.decode("utf-8", "replace"),
         inventory=json_text(host.inventory) if inventory and host.inventory is not None else None,
+        key_fingerprint=fingerprint(host.public_key) if host.public_key else None,
+        enrolment_request=_request(host.enrolment_request),
         **_stages(host, cluster),
         **_heard(host, heard_at),
         **_reports(host),
         **_copy(host),
     )
+
+
+def show_peer(host: WireHost) -> WireHost:
+    """A host as other hosts of its cluster see it: its name, its role, and how far it is."""
+    return WireHost(**{name: getattr(host, name) for name in _PEER})
 
 
 def show_registration(host: WireHost, agent_version: str, retry_seconds: int) -> HostRegistrationResponse:
@@ -54,6 +67,18 @@ def show_registration(host: WireHost, agent_version: str, retry_seconds: int) ->
     command = NextStepRunnerCommand(command="", args=(json_text(request),), retry_seconds=retry_seconds)
     values = {name: getattr(host, name) for name in host.__struct_fields__}
     return HostRegistrationResponse(**values, next_step_runner_command=command)
+
+
+def _request(request: EnrolmentRequest | None) -> WireRequest | None:
+    if request is None:
+        return None
+    return WireRequest(
+        key=fingerprint(request.key),
+        address=request.address,
+        requested_at=request.requested_at,
+        differs=request.differs,
+        approved=request.approved_key == request.key,
+    )
 
 
 def _stages(host: Host, cluster: Cluster | None) -> dict[str, Any]:
