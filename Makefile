@@ -60,8 +60,9 @@ web-types: setup-dev ## Write anew what the page for browsers knows of the inter
 	@bin/web --types
 
 .PHONY: fuzz
-fuzz: setup-dev ## Try 100,000 broken sites, YAML documents, log archives, join lines and databases; none may end in a traceback
+fuzz: setup-dev ## Try 100,000 broken inputs of every kind, and 15,000 API calls by every role; none may end in a failure
 	$(PYTHON) tests/fuzz.py 100000
+	$(RUN)/pytest tests/component/service/test_contract.py --api-examples 25
 
 .PHONY: kills
 kills: setup-dev ## Kill the service 200 times while it installs 50 modelled hosts; nothing answered may be lost

@@ -75,6 +75,7 @@ PODS: dict[int, PodNetwork] = {
     4: PodNetwork(ip_network("10.128.0.0/14"), 23),
     6: PodNetwork(ip_network("fd01::/48"), 64),
 }
+MACHINES: dict[int, Network] = {4: ip_network("192.0.2.0/24"), 6: ip_network("2001:db8::/64")}
 SERVICES: dict[int, Network] = {4: ip_network("172.30.0.0/16"), 6: ip_network("fd02::/112")}
 _STARTS = {4: "192.0.2.", 6: "2001:db8::"}
 _MASTERS = ("master-0", "master-1", "master-2")
@@ -97,6 +98,7 @@ def cluster(roles: dict[str, Role], families: tuple[int, ...] = (4,)) -> Cluster
         ),
         pods=tuple(PODS[family] for family in families),
         services=tuple(SERVICES[family] for family in families),
+        machines=tuple(MACHINES[family] for family in families),
     )
 
 

@@ -31,6 +31,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kills", metavar="N", type=int, default=25, help="how often the service is killed under load"
     )
     parser.addoption(
+        "--api-examples", metavar="N", type=int, default=2, help="calls of each operation by each role"
+    )
+    parser.addoption(
         "--no-lab", action="store_true", help="leave out what boots virtual machines or builds their system"
     )
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import io
 import random
+import ssl
 import tarfile
 import tempfile
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from click.testing import CliRunner
+from cryptography import x509
 
 from muster.agent.meeting.code import prove
 from muster.agent.meeting.hosting import Offer, answer
@@ -22,11 +24,14 @@ from muster.cli.events_list import list_
 from muster.cli.events_replay import replay
 from muster.config.document.folder import Memory
 from muster.errors import MusterError
+from muster.lab.sim.stand_ins import INGRESS
 from muster.model.bounded_yaml import UNREADABLE, load_documents
+from muster.model.release import KUBERNETES
 from muster.node.manifests import parse_manifests
 from muster.service.checking.manifests import ManifestToCheck, check_manifest
 from muster.service.decisions import manifests
 from muster.service.logs import read_log
+from muster.service.preparing import parse_authorities
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import BadRequest
 from muster.service.store.open import FILE, open_store
@@ -61,9 +66,9 @@ def try_yaml(rng: random.Random) -> None:
     with suppress(*UNREADABLE):
         load_documents(text)
     list(parse_manifests(text.encode()))
-    check_manifest(ManifestToCheck(file_name="a.yaml", content=text))
+    check_manifest(ManifestToCheck(file_name="a.yaml", content=text), KUBERNETES)
     with suppress(BadRequest):
-        manifests.check_manifest("a.yaml", text.encode())
+        manifests.check_manifest("a.yaml", text.encode(), KUBERNETES)
 
 
 def _bomb(rng: random.Random) -> str:
@@ -94,6 +99,18 @@ def try_logs(rng: random.Random) -> None:
     found = read_log(pieces, count, rng.choice(("", "a", "É")))
     assert len(found.lines) <= count + 1
     assert all(len(line) <= 4000 for line in found.lines)
+
+
+def try_authority(rng: random.Random) -> None:
+    """What a host sends as the authority of its cluster's applications."""
+    der = ssl.PEM_cert_to_DER_cert(INGRESS)
+    texts = [ssl.DER_cert_to_PEM_cert(damage(der, rng)) for _ in range(rng.randrange(1, 4))]
+    text = "".join(texts)
+    if rng.random() < 0.3:
+        text = damage(text.encode(), rng).decode("utf-8", "surrogateescape")
+    with suppress(BadRequest):
+        found = parse_authorities(text)
+        assert found.count("BEGIN CERTIFICATE") == len(x509.load_pem_x509_certificates(found.encode()))
 
 
 @cache
@@ -157,7 +174,8 @@ def try_database(rng: random.Random) -> None:
 KINDS: tuple[tuple[str, Callable[[random.Random], None], float], ...] = (
     ("sites", try_site, 0.3),
     ("YAML documents", try_yaml, 0.3),
-    ("log archives", try_logs, 0.19),
+    ("log archives", try_logs, 0.14),
+    ("authorities", try_authority, 0.05),
     ("join lines", try_line, 0.2),
     ("databases", try_database, 0.01),
 )

@@ -29,45 +29,49 @@ class Batch:
 
     def __init__(self, place: Path) -> None:
         self._place = place
-        self._made: list[tuple[Path, Path]] = []
+        self._begun: dict[Path, Path] = {}
+        """The final name of each hidden folder; recorded before `mkdir`, as a signal may interrupt it."""
 
     @contextlib.contextmanager
     def new_folder(self, name: str) -> Iterator[Path]:
         """A folder that nobody sees yet; fill it within the block. If that fails, it is gone."""
         path = self._place / name
         temporary = part_of(path)
+        self._begun[temporary] = path
         try:
             temporary.mkdir()
-            try:
-                yield temporary
-            except BaseException:
-                shutil.rmtree(temporary, ignore_errors=True)
-                raise
-        except OSError as error:
-            raise cannot("write", path, error) from error
-        self._made.append((temporary, path))
+            yield temporary
+        except BaseException as error:
+            self._remove(temporary)
+            if isinstance(error, OSError):
+                raise cannot("write", path, error) from error
+            raise
 
     def commit(self) -> None:
         """Wait until all is on the disk, then give the folders their names."""
-        if not self._made:
+        if not self._begun:
             return
         try:
             descriptor = os.open(self._place, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 _flush(descriptor)
-                for temporary, path in self._made:
+                for temporary, path in self._begun.items():
                     temporary.rename(path)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
         except OSError as error:
             raise cannot("write to", self._place, error) from error
-        self._made.clear()
+        self._begun.clear()
 
     def discard(self) -> None:
-        """Remove what did not get its name."""
-        for temporary, _ in self._made:
-            shutil.rmtree(temporary, ignore_errors=True)
+        """Remove the folders that did not get their names."""
+        for temporary in tuple(self._begun):
+            self._remove(temporary)
+
+    def _remove(self, temporary: Path) -> None:
+        shutil.rmtree(temporary, ignore_errors=True)
+        self._begun.pop(temporary, None)
 
 
 @contextlib.contextmanager

@@ -21,9 +21,10 @@ _HIDDEN: Final = (
     r"|client-key-data"
 )
 _SECRET_KEY: Final = re.compile(
-    rf"""^(?P<indent>[\s-]*)["']?(?P<key>[\w.-]*(?:{_HIDDEN})[\w.-]*)["']?\s*:(?P<rest>.*)$""",
+    rf"""^(?P<indent>[\s-]*+)["']?(?P<key>(?=[\w.-]*?(?:{_HIDDEN}))[\w.-]++)["']?\s*:(?P<rest>.*)$""",
     re.IGNORECASE,
 )
+"""Lines come from anywhere: none takes more time than in proportion to its length (`++` gives nothing back)."""
 _DATA_KEY: Final = re.compile(r"^(?P<indent>)(?P<key>data|stringData)\s*:(?P<rest>.*)$")
 """All of a Kubernetes Secret's values stand under these."""
 _INLINE: Final = re.compile(
@@ -34,8 +35,8 @@ _INLINE: Final = re.compile(
 _URL_LOGIN: Final = re.compile(
     r"((?<!\w)[\w+]{1,20}://)[^/@\s'\"]+@|(?<=[/\s'\"])[^\s/:@'\"]{1,64}:[^\s/@'\"]{1,256}@"
 )
-_PROXY_LOGIN: Final = re.compile(r"""(proxy["']?\s*:\s*["']?(?:\w+://)?)\S*@""", re.IGNORECASE)
-"""The login of a proxy whose URL is not written well; its password may hold any character."""
+_PROXY: Final = re.compile(r"""proxy["']?\s*:\s*["']?(?:\w+://)?""", re.IGNORECASE)
+_WORD: Final = re.compile(r"\S*+")
 _PROXY_NO_PORT: Final = re.compile(
     r"""(proxy["']?\s*:\s*["']?\w+://[^\s/:@\[]*:)(?!\d+(?:[/\s"']|\Z))[^\s/@]+""", re.IGNORECASE
 )
@@ -52,12 +53,29 @@ _SECRET_FLAGS: Final = ("--key", "--master", "--password", "--token", "--pull-se
 
 def redact(text: str) -> str:
     """A text without what looks like a login, a token or a private key."""
-    text = _PROXY_LOGIN.sub(rf"\1{MASK}@", text)
+    text = _without_proxy_logins(text)
     text = _PROXY_NO_PORT.sub(rf"\1{MASK}", text)
     text = _URL_LOGIN.sub(lambda match: f"{match[1] or ''}{MASK}@", text)
     text = _INLINE.sub(rf"\1{MASK}", text)
     text = _PRIVATE_BODY.sub(MASK, text)
     return _PRIVATE_KEY.sub(rf"\1{MASK}\2", text)
+
+
+def _without_proxy_logins(text: str) -> str:
+    """A text without logins of proxies whose URLs are not written well; passwords may hold any character.
+
+    They end at the last @ before a space, which is looked for once, however many proxies come before it.
+    """
+    pieces, done, seen, last = list[str](), 0, 0, -1
+    for proxy in _PROXY.finditer(text):
+        begin = proxy.end()
+        if begin >= seen and (word := _WORD.match(text, begin)):
+            seen = word.end()
+            last = text.rfind("@", begin, seen)
+        if proxy.start() >= done and begin <= last:
+            pieces += [text[done:begin], MASK]
+            done = last
+    return "".join([*pieces, text[done:]])
 
 
 def redact_url(text: str) -> str:

@@ -146,7 +146,7 @@ async def _set_up(site: Site) -> None:
     await site.wait_until_ready()
     assert await site.cluster.find_mark(MARK) == "absent"
     assert await site.cluster.apply(*site.own) is None
-    assert len(site.own) == 3
+    assert len(site.own) == 4
     await _apply_files(site)
     await _look(site)
     await _mark(site)

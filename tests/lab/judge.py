@@ -210,6 +210,8 @@ def check_confinement() -> None:
         if profile != PROFILE:
             raise Wanting(f"a pod of CoreDNS has the AppArmor profile {profile}")
         users.add(status.partition("\nUid:\t")[2].partition("\t")[0])
+    if not users:
+        raise Wanting("no pod of CoreDNS runs on this host")
     if users == {"0"}:
         raise Wanting("the name server of the cluster runs as root")
 
@@ -263,14 +265,23 @@ def check_canary() -> None:
 
 
 def check_audit(stored: str) -> None:
+    """Somewhere in the log is who made the Secret, and nowhere its value."""
     if AUDIT.stat().st_mode & 0o077:
         raise Wanting(f"{AUDIT} is open to others than root")
     text = (AUDIT / "audit.log").read_text()
-    levels = {json.loads(line)["level"] for line in text.splitlines()[:-1]}
-    if "Metadata" not in levels:
-        raise Wanting(f"the audit log has only lines of the levels {levels}")
+    lines = [json.loads(line) for line in text.splitlines()[:-1]]
+    created = [each for each in lines if each["verb"] == "create" and is_about_canary(each)]
+    if not created:
+        raise Wanting("the audit log does not have who made the Secret")
+    if any(each["level"] != "Metadata" or not each["user"]["username"] for each in created):
+        raise Wanting(f"the audit log has the Secret as {created}")
     if CANARY in text or stored in text:
         raise Wanting("the audit log has the value of a Secret")
+
+
+def is_about_canary(line: dict[str, Any]) -> bool:
+    about = line.get("objectRef", {})
+    return (about.get("resource"), about.get("name")) == ("secrets", "canary")
 
 
 def holds(path: Path, wanted: bytes) -> bool:

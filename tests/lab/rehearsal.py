@@ -67,10 +67,15 @@ class Rehearsal:
         """Run a command on a machine, which has to succeed."""
         return self.run("ssh", machine, "--lab", NAME, "--key", key, "--", *command)
 
-    def answering(self, address: str, *ports: str, seconds: int) -> set[str]:
-        """Those of the ports (tcp/22) of a machine that answer within so many seconds, seen from the lab."""
-        probe: tuple[str | Path, ...] = (sys.executable, PROBE, str(seconds), address, *ports)
-        return {*self.run("exec", "--lab", NAME, "--", *probe).split()}
+    def answering(self, address: str, *ports: str, seconds: int, source: str = "") -> set[str]:
+        """Those of the ports (tcp/22) of a machine that answer within so many seconds, seen from the lab.
+
+        The lab calls from its own address in the network of the machine, or from a given one of its own.
+        """
+        if source:
+            self.run("exec", "--lab", NAME, "--", "ip", "address", "replace", f"{source}/32", "dev", "lo")
+        probe: tuple[str | Path, ...] = (sys.executable, PROBE, "--source", source, str(seconds), address)
+        return {*self.run("exec", "--lab", NAME, "--", *probe, *ports).split()}
 
     def type(self, machine: str, keys: str) -> None:
         """Press keys at the serial console of a machine."""

@@ -6,9 +6,16 @@ from __future__ import annotations
 from tests.lab.cluster import Site, Stage, judge
 from tests.lab.rehearsal import Rehearsal, on_link
 
-OPENED = {"tcp/22", "tcp/80", "tcp/2379", "tcp/2380", "tcp/6443", "tcp/10250", "tcp/30000"}
-"""The lab is in the network of the machines, and so is told from a peer by nothing but certificates."""
-CLOSED = ("tcp/111", "tcp/2381", "tcp/8080", "tcp/8091", "tcp/10248", "tcp/10249", "tcp/10257", "tcp/10259")
+FAR = "198.51.100.7"
+"""An address of the lab that is in no network of the machines."""
+OPEN_TO_ALL = {"tcp/22", "tcp/80", "tcp/6443", "tcp/30000"}
+OPENED = OPEN_TO_ALL | {"tcp/10250"}
+"""To the network of the machines, which the lab is in, too."""
+MEMBERS_ONLY = ("tcp/2379", "tcp/2380")
+CLOSED = (
+    *MEMBERS_ONLY,
+    *("tcp/111", "tcp/2381", "tcp/8080", "tcp/8091", "tcp/10248", "tcp/10249", "tcp/10257", "tcp/10259"),
+)
 SSHD = {
     "x11forwarding no",
     "passwordauthentication no",
@@ -51,6 +58,8 @@ def check_hardening(lab: Rehearsal, site: Site) -> None:
     """Nothing answers but what the table of ports opens; sshd and the kernel are set as they should be."""
     assert lab.answering("192.0.2.10", *OPENED, seconds=60) == OPENED
     assert lab.answering("192.0.2.10", *CLOSED, seconds=5) == set()
+    assert lab.answering("192.0.2.10", *OPEN_TO_ALL, seconds=60, source=FAR) == OPEN_TO_ALL
+    assert lab.answering("192.0.2.10", "tcp/10250", "tcp/10256", "tcp/9100", seconds=5, source=FAR) == set()
     assert {*lab.ssh("node1", site.key, "sudo", "sshd", "-T").splitlines()} >= SSHD
     assert lab.ssh("node1", site.key, "sudo", "sysctl", "-n", *SYSCTL).split() == [*SYSCTL.values()]
 

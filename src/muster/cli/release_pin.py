@@ -15,7 +15,7 @@ from muster.cli.options import BaseImageFlags
 from muster.cli.release_place import store_place
 from muster.errors import MusterError, UserError
 from muster.frozen import dataclass
-from muster.model.release import KUBERNETES, KUBERNETES_REPOSITORY, repository_of
+from muster.model.release import OPENSHIFT, kind_of_image
 from muster.release.at_registry import RegistrySource
 from muster.release.image_signature import require_signature
 from muster.release.in_store import StoreSource
@@ -41,28 +41,36 @@ class Pinned:
 
     image: str
     kind: str = ""
-    """Empty when it was not looked at."""
+    """Empty when it was not looked at and its name does not tell."""
 
 
 def pin_release(image: str, flags: BaseImageFlags, wish: Wish, key: str) -> Pinned:
     """The release by its digest; signed, if there is a key.
 
-    A UserError when the digest cannot be looked up and the user did not accept a tag.
+    A UserError when the digest cannot be looked up and the user did not accept a tag, and when a signature is
+    required that no host would check.
     """
+    pinned = _pin(image, flags, wish, key)
+    if key and pinned.kind == OPENSHIFT:
+        raise UserError(
+            f"--release-key: hosts that install {pinned.image} do not check its signature: Muster does not"
+            " run on the systems of OpenShift yet",
+            hint="leave --release-key out; the medium names the release by its digest",
+        )
+    return pinned
+
+
+def _pin(image: str, flags: BaseImageFlags, wish: Wish, key: str) -> Pinned:
     reference = parse_reference(image)
     stored = _find_stored(reference, flags)
     if stored is not None:
         return run_async(lambda: _look(stored, reference, key))
     if reference.digest is not None and not key:
-        return Pinned(image, _kind_by_name(image))
+        return Pinned(image, kind_of_image(image))
     if flags.release_by_tag:
         _warn(reference, key)
-        return Pinned(image, _kind_by_name(image))
+        return Pinned(image, kind_of_image(image))
     return run_async(lambda: _ask(reference, flags, wish, key))
-
-
-def _kind_by_name(image: str) -> str:
-    return KUBERNETES if repository_of(image) == KUBERNETES_REPOSITORY else ""
 
 
 async def _look(source: Source, reference: Reference, key: str) -> Pinned:
@@ -72,7 +80,7 @@ async def _look(source: Source, reference: Reference, key: str) -> Pinned:
         public = parse_public_key(key.encode(), Path("--release-key"))
         await require_signature(source, pinned, root.digest, public)
     image = await source.manifest(root.manifests[0]) if root.manifests else root
-    return Pinned(str(pinned), image.annotations.get(KIND_ANNOTATION, ""))
+    return Pinned(str(pinned), image.annotations.get(KIND_ANNOTATION, OPENSHIFT))
 
 
 def _warn(reference: Reference, key: str) -> None:

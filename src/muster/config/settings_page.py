@@ -14,7 +14,7 @@ from muster.frozen import dataclass
 from muster.model.schema import Field
 from muster.model.settings_support import KINDS, Setting, Support, find_setting, settings
 from muster.model.wire.cluster import ClusterCreateParams, V2ClusterUpdateParams
-from muster.model.wire.host import HostUpdateParams
+from muster.model.wire.host import HostIgnitionParams, HostUpdateParams, InstallerArgsParams
 from muster.model.wire.infra_env import InfraEnvCreateParams, InfraEnvUpdateParams
 
 DOCUMENTS: Final = (
@@ -28,6 +28,8 @@ PARAMS: Final[Mapping[str, type[msgspec.Struct]]] = {
         ClusterCreateParams,
         V2ClusterUpdateParams,
         HostUpdateParams,
+        HostIgnitionParams,
+        InstallerArgsParams,
         InfraEnvCreateParams,
         InfraEnvUpdateParams,
     )

@@ -168,14 +168,14 @@ def render_found(announcement: Announcement) -> str:
 def _login(facts: Facts, now: datetime, width: int) -> Iterator[Line]:
     if facts.meeting is None:
         return
-    is_shown = facts.is_rendezvous or facts.choice is not None
-    others = "" if facts.choice is not None else f", or {_PASSWORD}"
-    if facts.code is not None and is_shown and facts.code.until > now:
+    password = "" if facts.choice is not None else f"{_PASSWORD}, or "
+    if facts.code is not None and facts.is_rendezvous and facts.code.until > now:
+        others = f", or {_PASSWORD}" if password else ""
         how = f"code {facts.code.code} (once, until {render_moment(facts.code.until)}){others}"
-    elif facts.choice is not None:
+    elif facts.choice is not None and facts.is_rendezvous:
         how = "the code comes as soon as the service is up"
     else:
-        how = f"{_PASSWORD}, or the code on the rendezvous host's console"
+        how = f"{password}the code on the rendezvous host's console"
     yield from labelled("service", [facts.card.url if facts.card else facts.meeting.url], width)
     yield from labelled("login", [how], width)
     if facts.card is not None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any, Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -19,18 +20,20 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from muster.model.bounded_yaml import UNREADABLE, load_documents
 from muster.redact import MASK, is_secret_key, masked_lines
 
-_PRIVATE_KEY: Final = re.compile(
-    r"-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY-----.*?-----END [A-Z0-9 ]*PRIVATE KEY-----", re.S
-)
-_TOKEN: Final = re.compile(r"\beyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]+")
+# Texts are made by anybody. Each of these takes time in proportion to the length of a text, whatever is in it:
+# a run of characters is looked through from its beginning alone, and is not given back (`++`).
+_KEY_BEGIN: Final = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
+_KEY_END: Final = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY-----")
+_TOKEN: Final = re.compile(r"(?<![\w-])(?=([\w-]*?)\beyJ[\w-])[\w-]++\.(eyJ[\w-]++)\.[\w-]++")
+"""What stands before it, and its claims."""
 _HASH: Final = re.compile(r"\$(2[abxy]|5|6|7|y|gy|argon2id)\$[\w./$=,+-]{20,}")
 _LOGIN: Final = re.compile(r"\b\w+://[^/@\s:'\"]+:[^/@\s'\"]+@([\w.\[\]:-]+)")
 _ENCRYPTION_KEY: Final = re.compile(r"\.(?:secretbox|aescbc|aesgcm)\.keys\[\d+\]\.secret\Z")
 """A key of an EncryptionConfiguration of Kubernetes."""
-_CARRIED: Final = re.compile(r"(data:[^,\"'\s]*;base64,)[A-Za-z0-9+/=_-]{16,}")
+_CARRIED: Final = re.compile(r"(;base64,)[A-Za-z0-9+/=_-]{16,}")
 """A file in a URL: what it holds cannot be seen, and so it is not shown."""
 _SETTING: Final = re.compile(
-    r"^((?:Environment=[\"']?)?[\w.-]*(?:psk|password|passwd|passphrase|cak|token|secret)[\w.-]*)=(?=\S).*",
+    r"^((?:Environment=[\"']?)?(?=[\w.-]*?(?:psk|password|passwd|passphrase|cak|token|secret))[\w.-]++)=(?=\S).*",
     re.M | re.I,
 )
 """A line of a keyfile, of a file with an environment, or of a unit that sets one."""
@@ -38,6 +41,8 @@ _SETTING: Final = re.compile(
 
 _MOST_TEXT: Final = 4 << 20
 """Characters of one text that are searched."""
+_MOST_PATH: Final = 500
+"""Characters of a place in a document that are told: the last ones."""
 
 
 @dataclass(frozen=True, order=True)
@@ -91,7 +96,8 @@ def audit_within(
         if len(text) > _MOST_TEXT:
             unread.append(f"{place}: only its first {_MOST_TEXT >> 20} Mi characters were searched")
         if text not in known:
-            known[text] = tuple(_find(place, text[:_MOST_TEXT], is_late))
+            secrets = _find(place, text[:_MOST_TEXT], is_late)
+            known[text] = tuple(takewhile(lambda _: not is_late(), secrets))
         found.update(replace(secret, place=place) for secret in known[text])
         if is_late():
             unread.append(f"{place}: there was no time left for its rest")
@@ -100,8 +106,8 @@ def audit_within(
 
 def hide(text: str) -> str:
     """A text without the secrets that are found in it by how they look."""
-    text = _PRIVATE_KEY.sub(f"-----BEGIN PRIVATE KEY----- {MASK}", text)
-    text = _CARRIED.sub(rf"\1{MASK}", _TOKEN.sub(MASK, _HASH.sub(MASK, text)))
+    text = _without_keys(text)
+    text = _CARRIED.sub(rf"\1{MASK}", _TOKEN.sub(rf"\1{MASK}", _HASH.sub(MASK, text)))
     text = _SETTING.sub(rf"\1={MASK}", text)
     masked = masked_lines(text)
     return "\n".join(masked.get(number, line) for number, line in enumerate(text.split("\n"), start=1))
@@ -118,16 +124,32 @@ def _find(place: str, text: str, is_late: Callable[[], bool]) -> Iterator[Secret
 def _look(place: str, text: str, path: str) -> Iterator[Secret]:
     """The secrets in a text by how they look; ``path`` is its place in a document."""
     at = f"{path}: " if path else ""
-    for match in _PRIVATE_KEY.finditer(text):
-        yield Secret(place, "private key", at + _describe_key(match[0]))
+    for start, end in _keys(text):
+        yield Secret(place, "private key", at + _describe_key(text[start:end]))
     for match in _TOKEN.finditer(text):
-        yield Secret(place, "token", at + _describe_token(match[1]))
+        yield Secret(place, "token", at + _describe_token(match[2]))
     if _HASH.search(text):
         yield Secret(place, "password hash", path)
     for match in _LOGIN.finditer(text):
         yield Secret(place, "login in a URL", f"{at}for {match[1]}")
     for match in _SETTING.finditer(text):
         yield Secret(place, "password in a setting", at + match[1].strip())
+
+
+def _keys(text: str) -> Iterator[tuple[int, int]]:
+    """Where private keys begin and end. One without an end is the last: what follows it has none either."""
+    at = 0
+    while (begin := _KEY_BEGIN.search(text, at)) and (end := _KEY_END.search(text, begin.end())):
+        at = end.end()
+        yield begin.start(), at
+
+
+def _without_keys(text: str) -> str:
+    pieces, at = list[str](), 0
+    for start, end in _keys(text):
+        pieces += [text[at:start], f"-----BEGIN PRIVATE KEY----- {MASK}"]
+        at = end
+    return "".join([*pieces, text[at:]])
 
 
 def _documents(text: str) -> Iterator[Any]:
@@ -140,23 +162,35 @@ def _documents(text: str) -> Iterator[Any]:
 
 
 def _walk(place: str, document: Any, is_late: Callable[[], bool]) -> Iterator[Secret]:
-    """The secrets in a document. Aliases may repeat a value any number of times; it is looked at once."""
-    seen: dict[int, Any] = {}  # With the values, so that none of these numbers is given away again.
-    waiting: list[tuple[str, Any]] = [("", document)]
-    while waiting and not is_late():
-        path, value = waiting.pop()
-        inner = _json_in(value)
-        value = value if inner is None else inner
+    for path, value in _values(document):
+        if is_late():
+            return
         if isinstance(value, dict | list):
-            if id(value) not in seen:
-                seen[id(value)] = value
-                yield from _logins(place, value)
-                waiting += _entries(value, path)
+            yield from _logins(place, value)
         elif isinstance(value, str) and value:
             yield from _look(place, value, path)
             if _is_password(path.rpartition(".")[2], value):
                 kind = "encryption key" if _ENCRYPTION_KEY.search(path) else "password"
                 yield Secret(place, kind, path)
+
+
+def _values(document: Any) -> Iterator[tuple[str, Any]]:
+    """All values in a document by their paths. Aliases may repeat one any number of times; it comes once."""
+    seen: dict[int, Any] = {}  # With the values, so that none of these numbers is given away again.
+    waiting: list[Iterator[tuple[str, Any]]] = [iter((("", document),))]
+    while waiting:
+        for path, written in waiting[-1]:
+            inner = _json_in(written)
+            value = written if inner is None else inner
+            if not isinstance(value, dict | list):
+                yield path, value
+            elif id(value) not in seen:
+                seen[id(value)] = value
+                yield path, value
+                waiting.append(_entries(value, path))
+                break
+        else:
+            waiting.pop()
 
 
 def _logins(place: str, value: dict[Any, Any] | list[Any]) -> Iterator[Secret]:
@@ -167,11 +201,16 @@ def _logins(place: str, value: dict[Any, Any] | list[Any]) -> Iterator[Secret]:
 
 def _entries(value: dict[Any, Any] | list[Any], path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, list):
-        yield from ((f"{path}[{index}]", entry) for index, entry in enumerate(value))
+        yield from ((_end_of(f"{path}[{index}]"), entry) for index, entry in enumerate(value))
         return
     for key, entry in value.items():
         if key != "auths" or not isinstance(entry, dict):
-            yield f"{path}.{_name_of(key)}" if path else _name_of(key), entry
+            yield _end_of(f"{path}.{_name_of(key)}" if path else _name_of(key)), entry
+
+
+def _end_of(path: str) -> str:
+    """A path, of a long one the end: a long key would stand once more in the path of each value under it."""
+    return path if len(path) <= _MOST_PATH else f"…{path[-_MOST_PATH:]}"
 
 
 def _name_of(key: Any) -> str:
@@ -203,12 +242,13 @@ def _decoded(text: str) -> str:
 
 def _is_password(key: str, text: str) -> bool:
     """Whether a value is secret by its key; what is found by how it looks was told already."""
-    return is_secret_key(key) and not any(pattern.search(text) for pattern in (_PRIVATE_KEY, _TOKEN, _HASH))
+    return is_secret_key(key) and not (any(_keys(text)) or _TOKEN.search(text) or _HASH.search(text))
 
 
 def _describe_key(pem: str) -> str:
     try:
-        key = load_pem_private_key(pem.encode(), password=None)
+        # It is not used, only described; to check the numbers of one RSA key takes 0.05 to 1 s.
+        key = load_pem_private_key(pem.encode(), None, unsafe_skip_rsa_key_validation=True)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return "encrypted, or of an unknown kind"
     if isinstance(key, rsa.RSAPrivateKey):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host firewall: nftables rules for one host, rendered from the table of ports.
 
-The rules are in a table of their own and filter only what is addressed to the host itself. Packets that the
-host forwards (pods, services, ports of the host that lead to pods) do not pass them.
+The rules are in a table of their own. The chain `input` filters what is addressed to the host itself. A node
+also forwards packets of its pods; its chain `forward` keeps it from being a router for anyone else.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from muster.frozen import dataclass
 from muster.model.meeting import ANNOUNCEMENT_GROUPS
-from muster.model.ports import Port, Source, System, ports_of
+from muster.model.ports import PORTS, Port, Protocol, Source, System, ports_of
 from muster.model.values import IP, Network
 
 RULES_FILE: Final = "/etc/muster/firewall.nft"
@@ -21,6 +21,8 @@ RULES_FILE: Final = "/etc/muster/firewall.nft"
 LIVE_RULES_FILE: Final = "/usr/lib/muster/firewall.nft"
 SITE_RULES: Final = "/etc/muster/firewall.d"
 """Folder for rules of the site, in files *.nft."""
+POD_BRIDGE: Final = "cni0"
+"""The interface that the pods of a host are behind."""
 _FAMILIES: Final = {4: "ip", 6: "ip6"}
 _HOP_LIMIT: Final = {4: "ip ttl 255", 6: "ip6 hoplimit 255"}
 _HEAD: Final = f"""\
@@ -32,16 +34,18 @@ delete table inet muster
 table inet muster {{
   chain site {{
   }}
-  chain input {{
+"""
+_INPUT: Final = """\
+  chain input {
     type filter hook input priority filter; policy drop;
     # A host that sends VRRP to a peer would take whatever comes back for an answer.
     meta l4proto != vrrp ct state established,related accept
     iif lo accept
-    icmp type {{ echo-request, destination-unreachable, time-exceeded, parameter-problem }} accept
-    icmpv6 type {{ echo-request, destination-unreachable, packet-too-big }} accept
-    icmpv6 type {{ time-exceeded, parameter-problem }} accept
-    icmpv6 type {{ nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert }} ip6 hoplimit 255 accept
-    icmpv6 type {{ mld-listener-query, mld-listener-report, mld2-listener-report }} ip6 saddr fe80::/10 accept
+    icmp type { echo-request, destination-unreachable, time-exceeded, parameter-problem } accept
+    icmpv6 type { echo-request, destination-unreachable, packet-too-big } accept
+    icmpv6 type { time-exceeded, parameter-problem } accept
+    icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept
+    icmpv6 type { mld-listener-query, mld-listener-report, mld2-listener-report } ip6 saddr fe80::/10 accept
     ip protocol igmp accept
     udp sport 67 udp dport 68 accept comment "DHCP"
     ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept comment "DHCPv6"
@@ -60,20 +64,63 @@ class Surroundings:
     """The networks and hosts that a node knows at its installation."""
 
     hosts: tuple[Network, ...] = ()
+    members: tuple[IP, ...] = ()
+    """The members of etcd."""
     pods: tuple[Network, ...] = ()
+    services: tuple[Network, ...] = ()
     vip_peers: tuple[IP, ...] = ()
     """The hosts that this one shares virtual addresses with."""
 
 
 def render_live() -> str:
-    """The rules of a live system, which are the same at every site."""
-    return _HEAD + "".join(_lines((System.LIVE,), Surroundings())) + _TAIL
+    """The rules of a live system, which are the same at every site. It forwards nothing."""
+    return _HEAD + _INPUT + "".join(_lines((System.LIVE,), Surroundings())) + _TAIL
 
 
 def render_node(systems: tuple[System, ...], around: Surroundings) -> str:
     """The rules of an installed node."""
+    redirected = "".join(_services(around)) + _REDIRECTED
     vrrp = "".join(_vrrp(around.vip_peers))
-    return _HEAD + _REDIRECTED + vrrp + "".join(_lines(systems, around)) + _TAIL
+    forward = "".join(_forward(around))
+    return _HEAD + forward + _INPUT + redirected + vrrp + "".join(_lines(systems, around)) + _TAIL
+
+
+def _forward(around: Surroundings) -> Iterator[str]:
+    """What a node forwards: packets of pods, and what kube-proxy redirects to pods."""
+    yield "  chain site_forward {\n  }\n  chain forward {\n"
+    yield "    type filter hook forward priority filter; policy drop;\n"
+    yield "    ct state established,related accept\n"
+    yield "    jump site_forward\n"
+    yield "    # The other host would see the address of this host, not of the pod.\n"
+    for family, hosts in _sets(around.hosts):
+        for protocol, ports in _closed_to_pods().items():
+            match = f'iifname "{POD_BRIDGE}" {family} daddr {hosts} {protocol} dport {{ {ports} }}'
+            yield f'    {match} drop comment "for hosts"\n'
+    yield from _services(around)
+    yield _REDIRECTED
+    yield f'    iifname "{POD_BRIDGE}" accept comment "from pods of this host"\n'
+    for match in _from((*around.hosts, *around.pods)):
+        yield f'    {match}oifname "{POD_BRIDGE}" accept comment "hosts and pods of the cluster to pods"\n'
+    yield '    counter drop comment "not of the cluster"\n  }\n'
+
+
+def _closed_to_pods() -> dict[Protocol, str]:
+    """The ports that hosts open to each other only."""
+    for_hosts = {Source.HOSTS, Source.MEMBERS}
+    closed = [port for port in PORTS if for_hosts.issuperset(port.sources)]
+    return {
+        protocol: ", ".join(port.text for port in closed if port.protocol is protocol)
+        for protocol in Protocol
+        if any(port.protocol is protocol for port in closed)
+    }
+
+
+def _services(around: Surroundings) -> Iterator[str]:
+    """Addresses of services are for hosts and pods; others use node ports and load balancers."""
+    inside = dict(_sets((*around.hosts, *around.pods)))
+    for family, services in _sets(around.services):
+        source = f"{family} saddr != {inside[family]} " if family in inside else ""
+        yield f'    {source}ct original {family} daddr {services} drop comment "addresses of services"\n'
 
 
 def _lines(systems: tuple[System, ...], around: Surroundings) -> Iterator[str]:
@@ -90,18 +137,23 @@ def _matches(port: Port, around: Surroundings) -> Iterator[str]:
     if Source.LINK in port.sources:
         for family, group in zip(_FAMILIES.values(), ANNOUNCEMENT_GROUPS, strict=True):
             yield f"{family} daddr {group} "
-    networks = {Source.HOSTS: around.hosts, Source.PODS: around.pods}
+    networks = {Source.HOSTS: around.hosts, Source.MEMBERS: around.members, Source.PODS: around.pods}
     yield from _from(network for source in port.sources for network in networks.get(source, ()))
 
 
 def _from(addresses: Iterable[IP | Network]) -> Iterator[str]:
-    """nftables refuses sets whose elements overlap: what is part of another network is left out."""
+    """What selects packets that come from these, with a space after it."""
+    return (f"{family} saddr {found} " for family, found in _sets(addresses))
+
+
+def _sets(addresses: Iterable[IP | Network]) -> Iterator[tuple[str, str]]:
+    """A set for each family, without networks that are part of another one: nft refuses those."""
     given = dict.fromkeys(ip_network(each) for each in addresses)
     for version, family in _FAMILIES.items():
         same = [each for each in given if each.version == version]
         found = [each for each in same if not any(each != other and _is_in(each, other) for other in same)]
         if found:
-            yield f"{family} saddr {{ {', '.join(map(_text, found))} }} "
+            yield family, f"{{ {', '.join(map(_text, found))} }}"
 
 
 def _is_in(one: Network, other: Network) -> bool:

@@ -8,6 +8,7 @@ challenge; the host signs it and registers again. Both sides build the signed te
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Final
 
@@ -18,6 +19,7 @@ CHALLENGE_HEADER: Final = "X-Muster-Host-Challenge"
 PROOF_HEADER: Final = "X-Muster-Host-Proof"
 """In a registration: the signature of the challenge (base64)."""
 KEY_BYTES: Final = 32
+_FINGERPRINT: Final = re.compile(r"[0-9A-F]{4}(?:-[0-9A-F]{4}){4}")
 
 
 def signed_text(infra_env_id: str, host_id: str, challenge: str) -> bytes:
@@ -39,6 +41,11 @@ def decode(text: str, size: int) -> bytes | None:
     except ValueError:
         return None
     return found if len(found) == size else None
+
+
+def is_fingerprint(text: str) -> bool:
+    """Whether a text has the form of a fingerprint."""
+    return _FINGERPRINT.fullmatch(text) is not None
 
 
 def fingerprint(key: str) -> str:

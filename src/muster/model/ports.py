@@ -36,6 +36,8 @@ class Source(StrEnum):
     ANYONE = "anyone"
     HOSTS = "machine networks"
     """All addresses of the networks that the cluster's hosts are in."""
+    MEMBERS = "members of etcd"
+    """The control-plane and arbiter hosts, which all have fixed addresses."""
     PODS = "pods"
     """All addresses of the cluster's pod networks."""
     LINK = "same link"
@@ -75,6 +77,7 @@ _NODES: Final = (System.CONTROL_PLANE, System.ARBITER, System.WORKER)
 _ALL: Final = (System.LIVE, *_NODES)
 _TO_ANYONE: Final = (Source.ANYONE,)
 _TO_HOSTS: Final = (Source.HOSTS,)
+_TO_MEMBERS: Final = (Source.MEMBERS,)
 _TO_CLUSTER: Final = (Source.HOSTS, Source.PODS)
 
 PORTS: Final = (
@@ -134,17 +137,16 @@ PORTS: Final = (
         CLIENT_PORT,
         "etcd clients",
         _VOTERS,
-        _TO_HOSTS,
-        "A replaced host asks the other members of etcd (client certificates). Open to the machine networks, "
-        "as the addresses of hosts that are added later are not known at installation.",
+        _TO_MEMBERS,
+        "A host that is installed again asks the other members of etcd to replace it (client certificates).",
     ),
     Port(
         Protocol.TCP,
         PEER_PORT,
         "etcd peers",
         _VOTERS,
-        _TO_HOSTS,
-        "Members of etcd replicate to each other (client certificates); machine networks as above.",
+        _TO_MEMBERS,
+        "Members of etcd replicate to each other (client certificates).",
     ),
     Port(
         Protocol.TCP,
@@ -190,19 +192,11 @@ PORTS: Final = (
     Port(
         Protocol.TCP,
         30000,
-        "node ports",
+        "node port health",
         _NODES,
         _TO_ANYONE,
-        "Services of type NodePort and LoadBalancer, which users publish, and their health checks.",
-        last=32767,
-    ),
-    Port(
-        Protocol.UDP,
-        30000,
-        "node ports",
-        _NODES,
-        _TO_ANYONE,
-        "Services of type NodePort and LoadBalancer, which users publish.",
+        "Health checks of Services of type LoadBalancer, which kube-proxy answers. The node ports themselves "
+        "are redirected to pods and need no row, in UDP too.",
         last=32767,
     ),
 )

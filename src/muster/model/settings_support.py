@@ -20,6 +20,10 @@ from muster.model.release import KUBERNETES, OPENSHIFT
 
 KINDS: Final = (KUBERNETES, OPENSHIFT)
 """The kinds of releases."""
+MACHINE_CONFIGS: Final = "machineconfiguration.openshift.io/"
+"""The API group of manifests that ask for settings of hosts, such as encrypted disks."""
+HOST_SETTINGS_REASON: Final = "nothing in a release of Kubernetes applies a MachineConfig; disks, files and kernel arguments stay as they are"
+HOST_SETTINGS_FIX: Final = "remove it"
 
 
 class Support(StrEnum):
@@ -63,6 +67,12 @@ class Setting:
     def asks(self, value: object) -> bool:
         """Whether a value of the field, or of its switch, asks for something."""
         return value not in (None, False, "", (), {}, *self.harmless)
+
+
+def asks_for_host_settings(manifest: object, kind: str) -> bool:
+    """Whether a manifest asks for settings of hosts that a kind of release does not apply."""
+    version = manifest.get("apiVersion") if isinstance(manifest, Mapping) else None
+    return kind == KUBERNETES and isinstance(version, str) and version.startswith(MACHINE_CONFIGS)
 
 
 @cache

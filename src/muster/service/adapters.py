@@ -240,9 +240,11 @@ class HostTokens:
         self._tokens, self._ties, self._clock = tokens, ties, clock
         self.challenge, self.is_proof = challenges.make, challenges.is_proof
 
-    def issue(self, infra_env_id: str, host_id: str) -> str:
+    def issue(self, infra_env_id: str, host_id: str, enrolment: int | None = None) -> str:
+        """A token of an enrolment, by default of the present one."""
         expires = (self._clock() + AGENT_TOKEN_LASTS).timestamp()
-        enrolment = self._ties.enrolment_of(infra_env_id, host_id)
+        if enrolment is None:
+            enrolment = self._ties.enrolment_of(infra_env_id, host_id)
         scope = Scope(infra_env_id, None, host_id)
         return self._tokens.issue(Grant(Persona.HOST, scope, expires, epoch=enrolment))
 

@@ -22,6 +22,8 @@ _HIDDEN: Final = frozenset(
         "ignition_config_overrides",
         "install_config_overrides",
         "static_network_config",
+        "installer_args",
+        "kernel_arguments",
     }
 )
 _LINKS: Final = frozenset({"download_url", "expires_at"})

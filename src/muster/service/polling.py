@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from muster.errors import MusterError
-from muster.model.wire.steps import Steps
+from muster.model.wire.enums import StepType
+from muster.model.wire.steps import DomainResolutionRequest, Steps
 from muster.service.preparing import order_of
 from muster.service.realm import Draft
 from muster.service.refusals import NotFound
 from muster.service.state import Host
 from muster.service.states.host import heard_again
+from muster.service.steps.network import domain_resolution
 from muster.service.steps.plan import has_news, next_steps
 from muster.service.steps.scene import Means, ReleaseImages, Scene
 from muster.service.steps.sent import Sent, expire
@@ -48,7 +52,8 @@ async def note_poll(service: Service, host: Host, timestamp: int, *, enrolled: b
     """What the question itself tells: the host is there, what its clock says, whose token it has."""
     now = service.now()
     service.upkeep.note(host.id)
-    offset = _offset(host, timestamp, now)
+    may_write = not service.seconds_to_write(host.id)
+    offset = _offset(host, timestamp, now) if may_write else host.clock_offset_s
     reads = host.media_status == "disconnected" and _reads_medium(host, service.sent.get(host.id), now)
     is_new = host.silent or reads or offset != host.clock_offset_s or (enrolled and not host.enrolled)
     if not is_new:
@@ -62,7 +67,7 @@ async def note_poll(service: Service, host: Host, timestamp: int, *, enrolled: b
         if present.silent:
             heard_again(draft, draft.hosts[host.id])
 
-    await service.change(lambda: service.engine.realm_of("host", host.id), decision)
+    await service.change(lambda: service.engine.realm_of("host", host.id), decision, host=host.id)
 
 
 def _reads_medium(host: Host, sent: Sent | None, now: datetime) -> bool:
@@ -122,6 +127,36 @@ def plan_next(service: Service, host: Host, *, waits: bool = False) -> Found:
     sent = service.sent.get(host.id) or Sent()
     plan = next_steps(_scene(service, host, waits=waits), sent)
     return Found(service, host, plan.steps, plan.sent)
+
+
+@contextmanager
+def newest(service: Service, host_id: str) -> Iterator[Callable[[], bool]]:
+    """One question of a host, which may wait: whether the host asked nothing later.
+
+    Whatever it asked before and still waits for is called. Nobody knows of a host that went away whether it
+    waits, so that no more than one question of each host does.
+    """
+    question = service.polls[host_id] = object()
+    service.news.call((host_id,))
+    try:
+        yield lambda: service.polls.get(host_id) is question
+    finally:
+        if service.polls.get(host_id) is question:
+            del service.polls[host_id]
+
+
+def asked_of(service: Service, host: Host, step_type: StepType | None) -> frozenset[str]:
+    """The names that a step of a host is about: images, domain names or the agent to be fetched."""
+    if step_type == "container-image-availability":
+        images = _images(service, host)
+        return frozenset(() if images is None else msgspec.structs.astuple(images)) - {""}
+    if step_type == "domain-resolution":
+        args = domain_resolution(_scene(service, host, waits=False)) or ()
+        requests = (msgspec.json.decode(each, type=DomainResolutionRequest) for each in args)
+        return frozenset(each["domain_name"] for request in requests for each in request.domains)
+    if step_type == "upgrade-agent":
+        return frozenset({_means(service, host).agent_image}) - {""}
+    return frozenset()
 
 
 def has_something(service: Service, host: Host) -> bool:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from muster.certificates.parse import parse_certificates
 from muster.errors import MusterError
 from muster.model.wire.cluster import LastInstallationPreparation
 from muster.service.decisions.manifests import document_name
@@ -167,7 +167,7 @@ def parse_authorities(text: str) -> str:
     if len(text) > _MOST_CERTIFICATES:
         raise BadRequest(f"the certificates are longer than {_MOST_CERTIFICATES} characters", hint=hint)
     try:
-        found = x509.load_pem_x509_certificates(text.encode())
+        found = parse_certificates(text.encode())
     except ValueError:
         raise BadRequest("the body is not a certificate", hint=hint) from None
     return "".join(each.public_bytes(Encoding.PEM).decode("ascii") for each in found)

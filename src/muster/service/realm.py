@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
@@ -21,6 +21,9 @@ from muster.service.parts import PARTS, changed_parts
 from muster.service.state import TYPES, Cluster, Host, InfraEnv, Kind, State, Subject, kind_of
 
 Severity: TypeAlias = Literal["info", "warning", "error", "critical"]
+MOST_MESSAGE: Final = 4096
+"""Characters of a message; of a longer one the rest is left out."""
+_CUT: Final = " … (cut)"
 Key: TypeAlias = tuple[Kind, str]
 
 
@@ -232,6 +235,8 @@ class Draft:
         self, subject: Subject, name: str, message: str, /, *, severity: Severity = "info", **props: Any
     ) -> None:
         """Something that people are told, about a subject."""
+        if len(message) > MOST_MESSAGE:
+            message = message[: MOST_MESSAGE - len(_CUT)] + _CUT
         self._event(kind_of(subject), subject.id, name=name, message=message, severity=severity, props=props)
 
     def add(self, subject: Subject) -> None:

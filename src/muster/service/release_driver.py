@@ -30,6 +30,8 @@ class ClusterOrder:
 class ReleaseDriver(Protocol):
     """A kind of release."""
 
+    kind: str
+
     def install_config(self, order: ClusterOrder) -> str:
         """The configuration of the cluster, with secrets left out, for people to look at."""
 

@@ -90,7 +90,6 @@ class EnrolmentRequest(State, frozen=True, kw_only=True):
     requested_at: datetime
     differs: tuple[str, ...] = ()
     """What is not as it was, in words."""
-    approved_key: str = ""
 
 
 class Host(State, frozen=True, kw_only=True):
@@ -113,10 +112,12 @@ class Host(State, frozen=True, kw_only=True):
     public_key: str = ""
     """The key pair that it is bound to; empty: it has none, and uses the token of its medium."""
     enrolment_request: EnrolmentRequest | None = None
+    enrolment_approved: str = ""
+    """The fingerprint of the key that a person approved."""
     enrolled: bool = False
     """It has called with a token of its own."""
     enrolment: int = 0
-    """How often it was bound to a key; own tokens from before are worthless."""
+    """A random number of the time that it was bound to its key: own tokens with another one are worthless."""
     # What it is told to be.
     role: str = "auto-assign"
     suggested_role: str = "auto-assign"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -309,41 +310,54 @@ def test_a_medium_names_the_release_by_digest_or_the_user_accepts_a_tag(site: Pa
     )
 
 
-def test_a_release_key_goes_onto_the_medium_when_the_release_is_signed(site: Path, offered: Offered) -> None:
-    offered.served.end()
-    private, public = make_signing_pair(site.parent)
-    key = site.parent / "more"
-    key.mkdir()
-    _, other = make_signing_pair(key)
-    flags = ("--release", offered.store.root, "--release-key")
+def test_a_release_key_goes_onto_the_medium_when_the_release_is_signed(
+    site: Path, build_x86: Live, tmp_path: Path
+) -> None:
+    release, store = small_release(tmp_path), tmp_path / "store"
+    private, public = make_signing_pair(tmp_path)
+    (tmp_path / "more").mkdir()
+    _, other = make_signing_pair(tmp_path / "more")
+    flags = ("--base-image", build_x86.path, "--release", store, "--release-key")
     unsigned = create(site, *flags, public, status=1)
     assert "a signature is required, and none of the release" in unsigned.err
-    signed = run("release", "sign", "--store", offered.store.root, "--key", private)
+    signed = run("release", "sign", "--store", store, "--key", private)
     assert signed.status == 0, signed.err
-    assert offered.made.image.digest in signed.out
     wrong = create(site, *flags, other, status=1)
     assert "is not signed by the required key" in wrong.err
     assert not (site / ISO).exists()
     create(site, *flags, public, "--embed-release")
     shown = run("media", "inspect", site / ISO).out
-    assert f"release  {offered.pinned}\n" in shown
+    (pinned,) = re.findall(rf"^release  {release.name}:\S+@(sha256:\w+)$", shown, re.MULTILINE)
+    assert pinned in signed.out
     der = load_public_key(public).public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     assert f"signed   by the key sha256:{hashlib.sha256(der).hexdigest()}; hosts check it" in shown
-    assert f"release  {offered.pinned}" in run("media", "audit", site / ISO).out
-    tag = f"sha256-{offered.made.image.digest.removeprefix('sha256:')}.sig"
+    assert pinned in run("media", "audit", site / ISO).out
+    tag = f"sha256-{pinned.removeprefix('sha256:')}.sig"
     assert tag.encode() in carried_by(site / ISO)["index.json"], "the signature goes with the release"
     files = {file.path: file.data for file in read_medium(site / ISO).files}
     assert files["/etc/assisted/release-key.pem"] == public.read_bytes()
 
 
-def test_a_copy_of_a_release_has_its_signature(offered: Offered, tmp_path: Path) -> None:
+def test_a_release_key_is_refused_where_no_host_would_check_it(site: Path, build_x86: Live) -> None:
+    """The files name a release of OpenShift, and Muster does not run on its systems."""
+    _, public = make_signing_pair(site.parent)
+    flags = ("--base-image", build_x86.path, "--release-by-tag", "--release-key", public)
+    refused = create(site, *flags, status=1)
+    assert "--release-key: hosts that install quay.io/openshift-release-dev/" in refused.err
+    assert "do not check its signature" in refused.err
+    assert not (site / ISO).exists()
+
+
+def test_a_copy_of_a_release_has_its_signature(build_x86: Live, tmp_path: Path) -> None:
+    small_release(tmp_path)
     private, public = make_signing_pair(tmp_path)
-    assert run("release", "sign", "--store", offered.store.root, "--key", private).status == 0
-    done = run("release", "mirror", offered.store.root, tmp_path / "copy")
+    assert run("release", "sign", "--store", tmp_path / "store", "--key", private).status == 0
+    done = run("release", "mirror", tmp_path / "store", tmp_path / "copy")
     assert done.status == 0, done.err
     folder = tmp_path / "generic"
     folder.mkdir()
-    flags = ("--dir", folder, "--release", tmp_path / "copy", "--release-key", public)
+    base = ("--base-image", build_x86.path)
+    flags = ("--dir", folder, *base, "--release", tmp_path / "copy", "--release-key", public)
     made = run("agent", "create", "unconfigured-image", *flags)
     assert made.status == 0, made.err
 

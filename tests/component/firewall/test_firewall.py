@@ -6,8 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
-from ipaddress import ip_network
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,10 +22,10 @@ from tests.component.agent_steps.site import Host, Site, batch
 
 LOADER = find_home() / "tree/usr/lib/muster/firewall"
 LIVE_RULES = find_home() / "tree" / LIVE_RULES_FILE.lstrip("/")
-MACHINES = ip_network("192.0.2.0/24")
 CLIENTS = {
     Source.ANYONE: "198.51.100.7",
     Source.HOSTS: "192.0.2.200",
+    Source.MEMBERS: "192.0.2.11",
     Source.PODS: "10.128.4.9",
 }
 """An address of each kind of client."""
@@ -74,7 +73,7 @@ def guarded(site: Site, tmp_path: Path) -> Guarded:
 @pytest.fixture
 def client(site: Site, guarded: Guarded) -> Host:
     """A host that may speak from an address of any kind."""
-    made = site.add("192.0.2.200/24", "2001:db8::200/64", "198.51.100.7/32", "10.128.4.9/32")
+    made = site.add("192.0.2.200/24", "192.0.2.11/24", "2001:db8::200/64", "198.51.100.7/32", "10.128.4.9/32")
     for source in (Source.ANYONE, Source.PODS):
         batch(guarded.host.namespace, f"route add {CLIENTS[source]} dev eth0")
     return made
@@ -95,7 +94,8 @@ def wanted(systems: tuple[System, ...], source: Source) -> tuple[tuple[str, ...]
         if Source.LINK in port.sources:
             continue
         here = not {*systems}.isdisjoint(port.systems)
-        is_open = here and not {source, Source.ANYONE}.isdisjoint({*port.sources})
+        kinds = {source, Source.ANYONE, *((Source.HOSTS,) if source is Source.MEMBERS else ())}
+        is_open = here and not kinds.isdisjoint(port.sources)
         for number in {port.number, port.last or port.number}:
             (opened if is_open else closed).add(f"{port.protocol}/{number}")
     return tuple(sorted(opened)), tuple(sorted(closed - opened))
@@ -130,8 +130,7 @@ def test_a_live_host_answers_at_the_ports_of_the_table_only(guarded: Guarded, cl
 def test_a_node_answers_at_the_ports_of_the_table_only(
     cluster: Cluster, number: int, systems: tuple[System, ...], guarded: Guarded, client: Host
 ) -> None:
-    known = replace(cluster, machines=(MACHINES,))
-    guarded.put(RULES_FILE, render_firewall(known, known.members[number]))
+    guarded.put(RULES_FILE, render_firewall(cluster, cluster.members[number]))
     guarded.put("/run/muster/disk", "")
     assert guarded.load().returncode == 0
     check_table(client, systems)
@@ -187,7 +186,13 @@ def test_a_broken_file_of_a_site_is_left_out_and_reported(guarded: Guarded, clie
 
 @pytest.mark.parametrize(
     "text",
-    ["flush ruleset\n", "flush table inet muster\n", "add chain inet muster input { policy accept; }\n"],
+    [
+        "flush ruleset\n",
+        "flush table inet muster\n",
+        "add chain inet muster input { policy accept; }\n",
+        "add chain inet muster forward { type filter hook forward priority 0; policy accept; }\n"
+        "flush chain inet muster input\n",
+    ],
 )
 def test_a_site_cannot_remove_the_firewall_by_mistake(text: str, guarded: Guarded, client: Host) -> None:
     guarded.put(f"{SITE_RULES}/50-site.nft", text)
@@ -205,3 +210,146 @@ def test_a_disk_without_rules_of_its_own_has_no_firewall(guarded: Guarded) -> No
     assert done.returncode == 0
     assert "no host firewall" in done.stdout
     assert guarded.ruleset == ""
+
+
+@pytest.mark.parametrize("text", ["", "table inet muster {\n", "nonsense\n"])
+def test_a_host_whose_rules_cannot_be_loaded_lets_nothing_in_but_ssh(
+    text: str, guarded: Guarded, client: Host
+) -> None:
+    guarded.put(RULES_FILE, text)
+    done = guarded.load()
+    assert done.returncode == 1
+    assert f"the firewall rules {RULES_FILE} cannot be loaded: " in done.stderr
+    notice = read_notice(guarded.root / "run/muster/firewall.json")
+    assert notice is not None
+    assert (RULES_FILE in notice.trouble, RULES_FILE in notice.fix) == (True, True)
+    assert answering(client, ("tcp/22",), Source.ANYONE, LONG_S)
+    assert not answering(client, ("tcp/6443", "tcp/5000", "udp/5000"), Source.ANYONE, SHORT_S)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Addresses of one family around a node that forwards."""
+
+    node: str
+    pod: str
+    gateway: str
+    other_pod: str
+    host: str
+    stranger: str
+    behind: str
+    """In a network that only the node is in, by another card."""
+    service: str
+    any: str
+    family: str
+
+
+ENDS = {
+    "IPv4": Ends(
+        *("192.0.2.10", "10.128.0.2/23", "10.128.0.1/23", "10.128.4.9", "192.0.2.200", "198.51.100.7"),
+        *("203.0.113.2/24", "172.30.0.9", "0.0.0.0/0", "ip"),
+    ),
+    "IPv6": Ends(
+        *("2001:db8::10", "fd01::2/64", "fd01::1/64", "fd01:0:0:4::9", "2001:db8::200", "2001:db8:7::7"),
+        *("2001:db8:9::2/64", "fd02::9", "::/0", "ip6"),
+    ),
+}
+_NEXT = {"203.0.113.2/24": "203.0.113.1/24", "2001:db8:9::2/64": "2001:db8:9::1/64"}
+
+
+class Room:
+    """A node with a pod, a network behind another card, and a client on its link."""
+
+    def __init__(self, site: Site, node: Host, ends: Ends) -> None:
+        self.ends, self.node = ends, node
+        late, size = (" nodad", 64) if ends.family == "ip6" else ("", 24)
+        self.pod, self.behind, self.client = site.add(), site.add(), site.add(f"{ends.host}/{size}")
+        batch(
+            node.namespace,
+            "link add cni0 type bridge",
+            "link set cni0 up",
+            f"address add {ends.gateway} dev cni0{late}",
+            f"link add veth0 type veth peer name pod0 netns {self.pod.namespace}",
+            "link set veth0 master cni0 up",
+            f"link add storage0 type veth peer name card0 netns {self.behind.namespace}",
+            "link set storage0 up",
+            f"address add {_NEXT[ends.behind]} dev storage0{late}",
+            *(f"route add {each} dev eth0" for each in (ends.stranger, ends.other_pod)),
+        )
+        for host, card, address, via in (
+            (self.pod, "pod0", ends.pod, ends.gateway),
+            (self.behind, "card0", ends.behind, _NEXT[ends.behind]),
+        ):
+            batch(
+                host.namespace,
+                "link set eth0 down",
+                f"link set {card} up",
+                f"address add {address} dev {card}{late}",
+                f"route add default via {via.partition('/')[0]}",
+            )
+        for address in (ends.stranger, ends.other_pod):
+            batch(self.client.namespace, f"address add {address} dev eth0{late}")
+        for name in ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"):
+            node.run("sysctl", "-qw", f"{name}=1")
+
+    def redirect(self, match: str, to: str) -> None:
+        """What kube-proxy and the plug-in for ports of the host do."""
+        chain = f"chain pre {{\ntype nat hook prerouting priority dstnat\n{match} dnat to {to}\n}}"
+        self.node.run("nft", f"table {self.ends.family} kube {{\n{chain}\n}}")
+
+    def reaches(self, source: str, target: str, port: str, *, is_open: bool = True) -> bool:
+        """Whether the client gets an answer when it calls from one of its addresses."""
+        batch(self.client.namespace, f"route replace {target} via {self.ends.node} src {source}")
+        return bool(probe(self.client, target, port, is_open=is_open))
+
+
+def probe(host: Host, target: str, *ports: str, is_open: bool = True) -> set[str]:
+    deadline_s = LONG_S if is_open else SHORT_S
+    argv = (sys.executable, "-m", "tests.component.firewall.probe", deadline_s, target, *ports)
+    return {*host.run(*argv).split()}
+
+
+@pytest.mark.parametrize("ends", ENDS.values(), ids=ENDS)
+def test_a_node_forwards_for_its_cluster_only(ends: Ends, site: Site, guarded: Guarded) -> None:
+    room = Room(site, guarded.host, ends)
+    pod, behind = ends.pod.partition("/")[0], ends.behind.partition("/")[0]
+    inside = f"[{pod}]:8080" if ends.family == "ip6" else f"{pod}:8080"
+    for target in (pod, behind):
+        assert room.reaches(ends.stranger, target, "tcp/8080")  # Without a firewall the node routes for all.
+    room.redirect(f"{ends.family} daddr {ends.service} tcp dport 80", f"{inside}")
+    guarded.put(RULES_FILE, render_firewall(DUAL, DUAL.first))
+    guarded.put("/run/muster/disk", "")
+    assert guarded.load().returncode == 0
+
+    for target in (pod, behind):
+        assert not room.reaches(ends.stranger, target, "tcp/8080", is_open=False)
+    assert not room.reaches(ends.host, behind, "tcp/8080", is_open=False)
+    assert not room.reaches(ends.stranger, ends.service, "tcp/80", is_open=False)
+    for source in (ends.host, ends.other_pod):
+        assert room.reaches(source, pod, "tcp/8080")
+        assert room.reaches(source, ends.service, "tcp/80")
+
+    # Pods reach everything but the ports that hosts open to each other.
+    assert probe(room.pod, ends.stranger, "tcp/2379", "tcp/8080") == {"tcp/2379", "tcp/8080"}
+    assert probe(room.pod, ends.host, "tcp/10250", "tcp/8080") == {"tcp/10250", "tcp/8080"}
+    assert probe(room.pod, ends.host, "tcp/2379", "tcp/2380", "udp/123", is_open=False) == set()
+
+
+def test_a_node_port_is_redirected_for_everyone(site: Site, guarded: Guarded) -> None:
+    ends = ENDS["IPv4"]
+    room = Room(site, guarded.host, ends)
+    room.redirect(f"ip daddr {ends.node} udp dport 30080", "10.128.0.2:8080")
+    guarded.put(RULES_FILE, render_firewall(DUAL, DUAL.first))
+    assert guarded.load().returncode == 0
+    batch(room.client.namespace, f"route replace {ends.node} dev eth0 src {ends.stranger}")
+    assert probe(room.client, ends.node, "udp/30080") == {"udp/30080"}
+    assert not probe(room.client, ends.node, "udp/30081", is_open=False)
+
+
+def test_the_rules_of_a_site_may_route_for_others(site: Site, guarded: Guarded) -> None:
+    ends = ENDS["IPv4"]
+    room = Room(site, guarded.host, ends)
+    guarded.put(RULES_FILE, render_firewall(DUAL, DUAL.first))
+    guarded.put(f"{SITE_RULES}/50.nft", "add rule inet muster site_forward ip daddr 203.0.113.0/24 accept\n")
+    assert guarded.load().returncode == 0
+    assert room.reaches(ends.stranger, "203.0.113.2", "tcp/8080")

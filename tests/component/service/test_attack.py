@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import socket
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from muster.client.host_key import HostKey
 from muster.model.host_key import KEY_HEADER
@@ -23,6 +25,7 @@ from muster.service.edge.limits import BODIES, KIB, MIB
 from muster.service.edge.limits import Settings as LimitSettings
 from muster.service.edge.quiet_log import QuietLog
 from muster.service.hosting import Running
+from muster.serving.server import Place, open_server
 from tests.component.service.whole import API, Whole, come, open_service, play
 
 HOST = "11111111-2222-3333-4444-555555555555"
@@ -297,3 +300,130 @@ def test_errors_of_own_files_do_not_tell_their_paths(
 
     play(scene, 120)
     assert str(tmp_path / "data/keys") in caplog.text
+
+
+async def read_all(reader: asyncio.StreamReader) -> bytes:
+    """All that comes until the connection ends, in whichever way."""
+    pieces = []
+    with contextlib.suppress(ConnectionError):
+        while piece := await reader.read(64 * KIB):
+            pieces.append(piece)
+    return b"".join(pieces)
+
+
+CHUNKED = f"POST {API}/login HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def test_trailers_are_few(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with attacked(tmp_path) as (whole, wire):
+            for trailers in ("a:\r\n" * 200, f"a: {'x' * 300 * KIB}"):
+                reader, writer = await wire.open()
+                writer.write(f"{CHUNKED}0\r\n{trailers}".encode())
+                assert await read_all(reader) == b"", "nobody waits for the end of them"
+            few = "a: b\r\n" * 20
+            assert (await wire.ask(f"{CHUNKED}2\r\n{{}}\r\n0\r\n{few}\r\n"))[0] == 400
+            assert (await whole.ask("GET", "/health")).status == 200
+
+    play(scene, 120)
+
+
+def test_requests_that_are_sent_ahead_are_few(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with attacked(tmp_path) as (whole, wire):
+            reader, writer = await wire.open()
+            writer.write(get("/health").encode() * 8000)
+            assert (await read_all(reader)).count(b"HTTP/1.1 ") <= protocol.MAX_WAITING + 1
+            reader, writer = await wire.open()
+            writer.write(get("/health").encode() * (protocol.MAX_WAITING + 1))
+            answers = [await read_answer(reader) for _ in range(protocol.MAX_WAITING + 1)]
+            assert {status for status, _ in answers} == {200}, "a few are answered"
+            assert (await whole.ask("GET", "/health")).status == 200
+
+    play(scene, 120)
+
+
+def test_headers_are_few(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with attacked(tmp_path) as (whole, wire):
+            head = "GET / HTTP/1.1\r\nHost: localhost\r\n" + "a:\r\n" * 200
+            answers = await asyncio.gather(*(wire.ask(head) for _ in range(50)))
+            assert Counter(status for status, _ in answers) == {431: 50}
+            assert (await whole.ask("GET", "/health")).status == 200
+
+    play(scene, 120)
+
+
+def test_trailers_behind_a_refusal_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[bytes] = []
+
+    class Noting(protocol.GuardedProtocol):
+        def on_header(self, name: bytes, value: bytes) -> None:
+            parsed.append(name)
+            super().on_header(name, value)
+
+    monkeypatch.setattr(protocol, "GuardedProtocol", Noting)
+
+    async def scene() -> None:
+        async with attacked(tmp_path) as (_, wire):
+            reader, writer = await wire.open()
+            writer.write(f"{CHUNKED}{9 * KIB:x}\r\n{'x' * 9 * KIB}".encode())
+            assert (await read_answer(reader))[0] == 413
+            writer.write(b"\r\n0\r\n" + b"trailer:\r\n" * 50)
+            await read_all(reader)
+            assert parsed
+            assert b"trailer" not in parsed
+
+    play(scene, 120)
+
+
+class Slow:
+    """Begins an answer, and ends it when it is told to."""
+
+    def __init__(self) -> None:
+        self.idle = asyncio.Event()
+        self.idle.set()
+        self.goes_on = asyncio.Event()
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Length": "3"})
+        await response.prepare(request)
+        await response.write(b"a")
+        await self.goes_on.wait()
+        await response.write(b"bc")
+        return response
+
+
+def test_connections_to_media_are_few_and_those_that_are_open_stay() -> None:
+    async def come_in(port: int, source: str) -> asyncio.StreamReader | None:
+        """A request whose answer has begun; None when the connection is refused."""
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
+            writers.append(writer)
+            writer.write(get("/image", "Connection: close").encode())
+            await reader.readuntil(b"\r\n\r\n")
+            return reader
+        return None
+
+    async def scene() -> None:
+        desk = Slow()
+        listening = socket.create_server(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+        place = Place(listening, patience_s=60, most=5, most_each=2)
+        async with open_server(desk, place, logging.getLogger("media"), desk.idle.wait):
+            crowd = [await come_in(port, f"127.0.0.{2 + each // 4}") for each in range(8)]
+            assert [each is not None for each in crowd] == [True, True, False, False] * 2
+            assert await come_in(port, "127.0.0.4") is not None, "others are not affected"
+            assert await come_in(port, "127.0.0.5") is None, "there is no room in all"
+            desk.goes_on.set()
+            taken = [await each.read() for each in crowd if each is not None]
+            assert taken == [b"abc"] * 4, "who was there is not ended to make room"
+            found = None
+            while found is None:
+                found = await come_in(port, "127.0.0.2")
+            assert await found.read() == b"abc", "there is room again"
+            for writer in writers:
+                writer.transport.abort()
+
+    writers: list[asyncio.StreamWriter] = []
+    play(scene, 60)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemathesis calls every operation with what its document allows, and with what it does not."""
+"""Schemathesis calls every operation with what its document allows, and with what it does not.
+
+First people, who may call everything; then other roles, which must not get further than the table says.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +29,7 @@ from muster.service.api.openapi import build_openapi
 from muster.service.api.table import ROUTES
 from muster.service.api.table.route import Route
 from muster.service.api.table.shapes import SHAPES
+from muster.service.auth.personas import Grant, Persona
 from muster.service.edge.tls import AUTHORITY
 from tests.component.service.test_personas import HOSTS, UNHURRIED, Place, furnish
 from tests.component.service.whole import Whole, open_service
@@ -65,6 +70,8 @@ class Serving:
     session: requests.Session = field(default_factory=requests.Session)
     authority: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    roles: dict[Persona, dict[str, str]] = field(default_factory=dict)
+    """The headers of other callers."""
 
 
 @pytest.fixture(scope="module")
@@ -96,26 +103,29 @@ async def _furnish(site: Whole, found: Serving, folder: Path) -> None:
     found.authority = str(folder / "data/keys" / AUTHORITY)
     found.headers["Authorization"] = f"Bearer {site.token}"
     own = site.running.service.around.host_tokens.issue
-    found.headers["X-Secret-Key"] = own(found.place.infra_env_id, found.place.host_id)
+    host_token = own(found.place.infra_env_id, found.place.host_id)
+    found.headers["X-Secret-Key"] = host_token
+    watcher = site.running.tokens.issue(Grant(Persona.WATCHER, expires=time.time() + PATIENCE_S * 100))
+    found.roles = {
+        Persona.HOST: {"X-Secret-Key": host_token},
+        Persona.MEDIUM: {"X-Secret-Key": site.agent_token(found.place.infra_env_id)},
+        Persona.WATCHER: {"Watcher-Authorization": watcher},
+        Persona.ANYONE: {},
+    }
 
 
 @pytest.mark.parametrize("mode", [POSITIVE, NEGATIVE], ids=lambda mode: mode.value)
 @pytest.mark.parametrize("route", CALLED, ids=lambda each: each.operation_id)
-def test_an_operation_keeps_to_its_document(serving: Serving, route: Route, mode: GenerationMode) -> None:
+def test_an_operation_keeps_to_its_document(
+    serving: Serving, route: Route, mode: GenerationMode, request: pytest.FixtureRequest
+) -> None:
     made = _strategies(route, mode, serving.place)
     if not made:
         assert mode is NEGATIVE  # Nothing that can be said is wrong.
         return
     statuses: list[int] = []
 
-    @settings(
-        max_examples=EXAMPLES,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @few_examples(max(EXAMPLES, request.config.getoption("--api-examples")))
     @given(case=st.one_of(made))
     def call(case: Case[Any]) -> None:
         response = _call(serving, route, case)
@@ -128,6 +138,39 @@ def test_an_operation_keeps_to_its_document(serving: Serving, route: Route, mode
 
     call()
     assert statuses
+
+
+@pytest.mark.parametrize("role", [Persona.HOST, Persona.MEDIUM, Persona.WATCHER, Persona.ANYONE])
+@pytest.mark.parametrize("route", CALLED, ids=lambda each: each.operation_id)
+def test_a_role_gets_no_further_than_the_table_says(
+    serving: Serving, route: Route, role: Persona, request: pytest.FixtureRequest
+) -> None:
+    statuses: list[int] = []
+    strategies = [each for mode in (POSITIVE, NEGATIVE) for each in _strategies(route, mode, serving.place)]
+
+    @few_examples(request.config.getoption("--api-examples"))
+    @given(case=st.one_of(strategies))
+    def call(case: Case[Any]) -> None:
+        response = _call(serving, route, case, serving.roles[role])
+        statuses.append(response.status_code)
+        case.validate_response(response, checks=[not_a_server_error])
+        if not route.who & {role, Persona.ANYONE}:
+            assert response.status_code >= 300, response.text
+
+    call()
+    assert statuses
+
+
+def few_examples(count: int) -> settings:
+    """Always the same calls; nothing is shrunk."""
+    return settings(
+        max_examples=count,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 def _strategies(route: Route, mode: GenerationMode, place: Place) -> list[st.SearchStrategy[Case[Any]]]:
@@ -150,8 +193,8 @@ def _said(response: Response) -> list[str | bytes]:
     return [*(value for _, value in query), *response.request.headers.values()]
 
 
-def _call(serving: Serving, route: Route, case: Case[Any]) -> Response:
-    headers = dict(serving.headers)
+def _call(serving: Serving, route: Route, case: Case[Any], headers: dict[str, str] | None = None) -> Response:
+    headers = dict(serving.headers if headers is None else headers)
     if route.operation_id == "v2Logout":
         headers.clear()  # Nobody in particular: the others stay logged in.
     return case.call(

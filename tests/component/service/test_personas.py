@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
@@ -424,8 +425,7 @@ def test_a_person_approves_a_host_that_was_restarted_during_its_installation(  #
             why = (await site.ask("GET", f"/clusters/{here.cluster_id}/why")).json
             assert new.fingerprint in json.dumps(why)
             approve = f"{path}/actions/approve-enrolment"
-            other = {"key": key_of("thief").fingerprint}
-            assert (await site.ask("POST", approve, other)).status == 409
+            assert (await site.ask("POST", approve, {"key": "no key"})).status == 400
             assert (await site.ask("POST", approve, {"key": shown["key"]}, X_Secret_Key=own)).status == 403
             await set_states(site, here, "installing")
             assert (await try_to_register(site, here, key=new)).status == 403
@@ -434,6 +434,14 @@ def test_a_person_approves_a_host_that_was_restarted_during_its_installation(  #
             assert approved.json["enrolment_request"]["approved"]
             await set_states(site, here, "installing")
             assert (await try_to_register(site, here, key=key_of("thief"))).status == 403
+            without_proof = await site.ask(
+                "POST",
+                f"/infra-envs/{here.infra_env_id}/hosts",
+                {"host_id": here.host_id},
+                X_Secret_Key=site.agent_token(here.infra_env_id),
+                **{KEY_HEADER: new.public},
+            )
+            assert without_proof.status == 401, "its public half is no secret"
             again = await register(site, here, key=new)
             assert (await poll(site, here, again)).status == 200
             assert "enrolment_request" not in (await site.ask("GET", path)).json
@@ -528,6 +536,116 @@ def test_the_authority_of_the_ingress_is_parsed_and_kept_apart(tmp_path: Path) -
                 assert (await site.ask("POST", path, bad, X_Secret_Key=own)).status == 400
             await set_states(site, here, "installing")
             assert (await site.ask("POST", path, INGRESS, X_Secret_Key=own)).status == 403
+            await set_states(site, here, "finalizing")
+            before = await kubeconfig(site, here)
+            assert (await site.ask("POST", path, INGRESS, X_Secret_Key=own)).status == 201
+            assert await kubeconfig(site, here) == before
+            files = f"/clusters/{here.cluster_id}/downloads/files?file_name=ingress-ca.crt"
+            assert (await site.ask("GET", files)).body.decode().strip() == INGRESS.strip()
+
+    play(scene)
+
+
+async def kubeconfig(site: Whole, place: Place) -> tuple[int, bytes]:
+    path = f"/clusters/{place.cluster_id}/downloads/credentials?file_name=kubeconfig"
+    got = await site.ask("GET", path)
+    return got.status, got.body
+
+
+def test_what_is_asked_with_other_keys_does_not_displace_the_host(tmp_path: Path) -> None:
+    """The holder of the medium may ask as often as it likes: one event a minute, and the right key counts."""
+
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            await register(site, here)
+            await set_states(site, here, "installing")
+            fall_silent(site, here.host_id)
+            for each in range(20):
+                thief = await try_to_register(site, here, key=key_of(f"thief {each}"))
+                assert (thief.status, TOKEN_HEADER in thief.headers) == (403, False)
+            new = key_of("after a restart")
+            assert (await try_to_register(site, here, key=new)).status == 403
+            events = (await site.ask("GET", f"/events?cluster_id={here.cluster_id}&limit=-1")).json
+            assert [each["name"] for each in events].count("host_enrolment_requested") == 1
+            path = f"/infra-envs/{here.infra_env_id}/hosts/{here.host_id}"
+            approve = f"{path}/actions/approve-enrolment"
+            assert (await site.ask("POST", approve, {"key": new.fingerprint})).status == 200
+            thief = await try_to_register(site, here, key=key_of("thief 0"))
+            assert thief.status == 403
+            again = await register(site, here, key=new)
+            assert (await poll(site, here, again)).status == 200
+
+    play(scene)
+
+
+def test_a_request_to_register_again_ends_when_the_host_goes_on_with_its_key(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            own = await register(site, here)
+            await set_states(site, here, "installing")
+            fall_silent(site, here.host_id)
+            assert (await try_to_register(site, here, key=key_of("thief"))).status == 403
+            path = f"/infra-envs/{here.infra_env_id}/hosts/{here.host_id}"
+            assert "enrolment_request" in (await site.ask("GET", path)).json
+            told = {"current_stage": "Starting installation"}
+            assert (await site.ask("PUT", f"{path}/progress", told, X_Secret_Key=own)).status == 200
+            assert "enrolment_request" not in (await site.ask("GET", path)).json
+
+    play(scene)
+
+
+def test_tokens_of_a_host_that_was_deleted_stay_void(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            thief = await register(site, here)
+            path = f"/infra-envs/{here.infra_env_id}/hosts/{here.host_id}"
+            assert (await site.ask("DELETE", path)).status == 204
+            own = await register(site, here, key=key_of("the real one"))
+            assert (await poll(site, here, own)).status == 200
+            assert (await poll(site, here, thief)).status == 403
+
+    play(scene)
+
+
+def test_of_two_with_different_keys_at_the_same_time_one_gets_a_token(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            await register(site, here)
+            for each in range(5):
+                fall_silent(site, here.host_id)
+                keys = [key_of(f"{name} {each}") for name in ("one", "other")]
+                answers = await asyncio.gather(*(try_to_register(site, here, key=key) for key in keys))
+                assert sorted(answer.status for answer in answers) == [201, 503]
+
+    play(scene)
+
+
+def test_who_claims_to_be_a_host_that_booted_its_disk_learns_and_changes_nothing(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            own = await register(site, here)
+            path = f"/infra-envs/{here.infra_env_id}/hosts/{here.host_id}"
+            canary = {"config": '{"ignition": {"version": "3.2.0"}, "storage": {"directories": []}}'}
+            assert (await site.ask("PATCH", f"{path}/ignition", canary)).status == 201
+            await set_states(site, here, "installing")
+            for stage in ("Writing image to disk", "Rebooting"):
+                told = {"current_stage": stage}
+                assert (await site.ask("PUT", f"{path}/progress", told, X_Secret_Key=own)).status == 200
+            status = (await site.ask("GET", path)).json["status"]
+            thief = await try_to_register(site, here, key=key_of("thief"))
+            assert (thief.status, TOKEN_HEADER in thief.headers) == (503, False), "it was heard just now"
+            assert (await site.ask("GET", path)).json["status"] == status
+            fall_silent(site, here.host_id)
+            noted = await try_to_register(site, here, key=key_of("thief"))
+            assert (noted.status, TOKEN_HEADER in noted.headers) == (201, False)
+            assert "ignition_config_overrides" not in noted.json
+            assert "inventory" not in noted.json
+            assert noted.json["status"] == "installing-pending-user-action"
 
     play(scene)
 

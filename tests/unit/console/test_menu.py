@@ -85,7 +85,8 @@ def test_all_consoles_show_where_the_service_is_and_how_to_get_in(kind: Kind) ->
     links = (ETH0,) if kind is Kind.HERE else (Link("eth0", True, ("192.0.2.30/24",)),)
     text = shown(generic(Standing(kind, "192.0.2.10", code="K7QM3XHDP2"), card=CARD, links=links))
     assert "service   https://192.0.2.10:8090" in text
-    assert "login     code 8QK2M 7WXNB (once, until 12:09 UTC)\n" in text
+    assert ("login     code 8QK2M 7WXNB (once, until 12:09 UTC)\n" in text) == (kind is Kind.HERE)
+    assert ("login     the code on the rendezvous host's console\n" in text) == (kind is Kind.JOINED)
     assert f"SHA-256   {PRINT[:47]}\n          {PRINT[48:]}\n" in text
     assert "join code K7QM3-XHDP2: type it on each host that is to join" in text
     assert "kubeadmin-password" not in text

@@ -14,6 +14,8 @@ from muster.model.ports import PORTS, Port, Source, System, ports_of, render_por
 
 AROUND = Surroundings(
     hosts=(ip_network("192.0.2.0/24"), ip_network("2001:db8::/64")),
+    members=(ip_address("192.0.2.10"), ip_address("192.0.2.11")),
+    services=(ip_network("172.30.0.0/16"),),
     pods=(ip_network("10.128.0.0/14"), ip_network("fd01::/48")),
     vip_peers=(ip_address("192.0.2.11"), ip_address("2001:db8::11")),
 )
@@ -42,7 +44,7 @@ def test_a_live_host_opens_nothing_of_a_cluster() -> None:
 @pytest.mark.parametrize("text", [render_live(), *(render_node((each,), AROUND) for each in NODES)])
 def test_whatever_is_not_allowed_is_dropped(text: str) -> None:
     assert "type filter hook input priority filter; policy drop;" in text
-    assert "hook forward" not in text
+    assert ("hook forward priority filter; policy drop;" in text) == (text != render_live())
     assert "hook output" not in text
     body = text[text.index("chain input") :].split("\n")
     assert body.index("    jump site") < next(at for at, line in enumerate(body) if "tcp dport" in line)
@@ -51,13 +53,35 @@ def test_whatever_is_not_allowed_is_dropped(text: str) -> None:
 def test_ports_of_the_cluster_are_open_to_its_networks_only() -> None:
     text = render_node((System.CONTROL_PLANE,), AROUND)
     hosts, pods = ("192.0.2.0/24", "2001:db8::/64"), ("10.128.0.0/14", "fd01::/48")
-    for port in (2379, 2380, 10256):
-        assert lines(text, port) == [f"ip saddr {{ {hosts[0]} }}", f"ip6 saddr {{ {hosts[1]} }}"]
+    for port in (2379, 2380):
+        assert lines(text, port) == ["ip saddr { 192.0.2.10, 192.0.2.11 }"]
+    assert lines(text, 10256) == [f"ip saddr {{ {hosts[0]} }}", f"ip6 saddr {{ {hosts[1]} }}"]
     assert lines(text, 10250) == [
         f"ip saddr {{ {hosts[0]}, {pods[0]} }}",
         f"ip6 saddr {{ {hosts[1]}, {pods[1]} }}",
     ]
     assert lines(text, 6443) == [""]
+
+
+def test_pods_do_not_reach_what_hosts_open_to_each_other() -> None:
+    text = render_node((System.WORKER,), AROUND)
+    drop = [line.strip() for line in text.splitlines() if "for hosts" in line]
+    assert drop == [
+        'iifname "cni0" ip daddr { 192.0.2.0/24 } tcp dport { 2379, 2380, 10256 } drop comment "for hosts"',
+        'iifname "cni0" ip daddr { 192.0.2.0/24 } udp dport { 123 } drop comment "for hosts"',
+        'iifname "cni0" ip6 daddr { 2001:db8::/64 } tcp dport { 2379, 2380, 10256 } drop comment "for hosts"',
+        'iifname "cni0" ip6 daddr { 2001:db8::/64 } udp dport { 123 } drop comment "for hosts"',
+    ]
+    assert text.index(drop[0]) < text.index("ct status dnat accept")
+
+
+def test_addresses_of_services_are_for_hosts_and_pods() -> None:
+    """A family of services that no host has an address of is for nobody."""
+    sources = "ip saddr != { 192.0.2.0/24, 10.128.0.0/14 } "
+    rule = "ct original ip daddr { 172.30.0.0/16 } drop"
+    assert render_node((System.WORKER,), AROUND).count(sources + rule) == 2  # In both chains.
+    text = render_node((System.WORKER,), Surroundings(services=(ip_network("172.30.0.0/16"),)))
+    assert f"    {rule}" in text
 
 
 def lines(text: str, port: int) -> list[str]:
@@ -97,7 +121,7 @@ def test_every_port_says_enough(port: Port) -> None:
     assert port.sources
     assert port.why.endswith(".")
     assert '"' not in port.name
-    known = {Source.HOSTS, Source.PODS}
+    known = {Source.HOSTS, Source.MEMBERS, Source.PODS}
     assert System.LIVE not in port.systems or known.isdisjoint(port.sources), "a live host knows no networks"
 
 

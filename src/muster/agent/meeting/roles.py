@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
@@ -22,13 +23,11 @@ from muster.agent.meeting.wire import Look, authority_der, digest_of
 from muster.errors import MusterError
 from muster.files import remove_file, save_file
 from muster.frozen import dataclass
-from muster.model.service_card import CARD_FILE, LOGIN_FILE, ServiceCard, parse_card, parse_login
+from muster.model.service_card import CARD_FILE, ServiceCard, parse_card
 
 IDENTITY: Final = f"{SERVICE}/keys/server.pem"
 _ANNOUNCE_S: Final = 2.0
 _LOOK_S: Final = 5.0
-_FORGET: Final = 6
-"""After so many looks in vain a login code is not worth showing."""
 
 
 @dataclass(frozen=True)
@@ -77,39 +76,28 @@ async def _take_in(
 
 def load_look(root: Path) -> Look:
     """What the console of the rendezvous host shows, for those of the others."""
-
-    def read(name: str) -> bytes:
-        try:
-            return (root / RUN / name).read_bytes()
-        except OSError:
-            return b""
-
-    return Look(parse_card(read(CARD_FILE)), parse_login(read(LOGIN_FILE)))
+    try:
+        return Look(parse_card((root / RUN / CARD_FILE).read_bytes()))
+    except OSError:
+        return Look()
 
 
 async def follow(standing: Standing, papers: Papers, root: Path) -> None:
     """Have the consoles of a host that joined show what that of the rendezvous host shows; for ever."""
     key = await asyncio.to_thread(derive_key, standing.code, authority_der(papers.authority))
     bond = Bond(Door(ip_address(standing.ip), standing.port), papers.authority, key)
-    failed = 0
     while True:
-        try:
+        with suppress(MusterError):  # Its agent says on its board what is wrong.
             save_look(root, await look(bond))
-            failed = 0
-        except MusterError:  # Its agent says on its board what is wrong.
-            failed += 1
-            if failed == _FORGET:
-                remove_file(root / RUN / LOGIN_FILE)
         await asyncio.sleep(_LOOK_S)
 
 
 def save_look(root: Path, found: Look) -> None:
     """Keep it where the consoles look; what is not new is not written."""
-    for name, value, mode in ((CARD_FILE, found.card, 0o644), (LOGIN_FILE, found.login, 0o600)):
-        path = root / RUN / name
-        if value is None:
-            remove_file(path)
-            continue
-        data = msgspec.json.encode(value)
-        if not path.exists() or path.read_bytes() != data:
-            save_file(path, data, mode=mode)
+    path = root / RUN / CARD_FILE
+    if found.card is None:
+        remove_file(path)
+        return
+    data = msgspec.json.encode(found.card)
+    if not path.exists() or path.read_bytes() != data:
+        save_file(path, data, mode=0o644)

@@ -8,11 +8,11 @@ import hashlib
 from typing import Final, Literal, TypeVar
 
 import msgspec
-from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from muster.agent.meeting.place import Papers
-from muster.model.service_card import LoginCode, ServiceCard
+from muster.certificates.parse import parse_certificate
+from muster.model.service_card import ServiceCard
 
 MOST_BYTES: Final = 32_768
 """No line is longer."""
@@ -39,10 +39,9 @@ class Hello(msgspec.Struct, frozen=True):
 
 
 class Look(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the consoles of all hosts show."""
+    """What the consoles of all hosts show. The login code is for the rendezvous host's console alone."""
 
     card: ServiceCard | None = None
-    login: LoginCode | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -79,7 +78,7 @@ def render_line(value: Question | Answer) -> bytes:
 
 def authority_der(pem: str) -> bytes:
     """The certificate of an authority; a ValueError when it is none."""
-    return x509.load_pem_x509_certificate(pem.encode("ascii", "replace")).public_bytes(Encoding.DER)
+    return parse_certificate(pem.encode("ascii", "replace")).public_bytes(Encoding.DER)
 
 
 def digest_of(der: bytes) -> str:

@@ -11,13 +11,12 @@ from muster.config.rules.machines import is_agent_based
 from muster.model.problem import Place, Problem, problem
 from muster.model.release import KUBERNETES, OPENSHIFT
 from muster.model.schema import Field, Items, Model, fields_of
-from muster.model.settings_support import KINDS, Setting, Support, reported
+from muster.model.settings_support import KINDS, MACHINE_CONFIGS, Setting, Support, reported
 from muster.model.site import Site
 from muster.model.tree import Map, Node, Scalar
 
 _SLUGS: Final = {Support.REFUSED: "setting-refused", Support.NOTED: "setting-without-effect"}
 _OPENSHIFT_BY: Final = "releaseImage in cluster-manifests/cluster-image-set.yaml or --release"
-_MACHINE_CONFIGS: Final = "machineconfiguration.openshift.io/"
 _NAMES: Final = {"kubernetes": "Kubernetes", "openshift": "OpenShift"}
 
 
@@ -49,7 +48,7 @@ def check_machine_configs(site: Site) -> Iterator[Problem]:
     for document in (each for manifest in site.extra_manifests for each in manifest.documents):
         version = document.get("apiVersion") if isinstance(document, Map) else None
         kind = document.get("kind") if isinstance(document, Map) else None
-        if isinstance(version, Scalar) and version.text.startswith(_MACHINE_CONFIGS):
+        if isinstance(version, Scalar) and version.text.startswith(MACHINE_CONFIGS):
             yield problem(
                 "setting-refused",
                 version,

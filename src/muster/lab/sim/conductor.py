@@ -109,8 +109,7 @@ class Conductor:
         if wish is None:
             return
         try:
-            # The model installs no OpenShift, and its service takes no settings that only that has.
-            params = msgspec.structs.replace(wish.params(host.inventory), fencing_credentials=None)
+            params = wish.params(host.inventory)
         except MusterError as error:
             self.refusals[host.id] = error
             return

@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from muster.config.derive import release_kind
 from muster.frozen import dataclass
 from muster.lab.plan import LabPlan
 from muster.lab.planning import Wishes, plan_lab
@@ -81,6 +82,7 @@ class Course:
     machines: tuple[Machine, ...]
     around: Surroundings
     image: str
+    release_kind: str
     until_s: float = DAY_S + 3600.0
     notes: tuple[str, ...] = ()
     """What is otherwise than the files say."""
@@ -107,6 +109,7 @@ def course_of(site: Site, plan: Plan, wanted: Wanted) -> Course:
         machines=machines,
         around=surroundings_of_plan(lab, wanted.troubles),
         image=plan.release_image,
+        release_kind=release_kind(site),
         until_s=wanted.until_s,
         notes=tuple(f"{old} has no room for {count} hosts: {new} is taken" for old, new in wider.items()),
     )
@@ -140,7 +143,10 @@ class Simulation:
         self.scheduler = Scheduler(course.around.start)
         seed = course.seed
         terms = Terms(
-            self.scheduler, make_random(seed, "service"), ModelDriver((course.image,)), course.store
+            self.scheduler,
+            make_random(seed, "service"),
+            ModelDriver((course.image,), course.release_kind),
+            course.store,
         )
         self.service = InProcess(terms)
         self.fleet = Fleet(self.scheduler, self.port(), make_random(seed, "network"))

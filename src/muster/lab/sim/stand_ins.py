@@ -88,7 +88,7 @@ class NoLinks:
 class NoTokens:
     """Nobody asks who a modelled host is."""
 
-    def issue(self, infra_env_id: str, host_id: str) -> str:
+    def issue(self, infra_env_id: str, host_id: str, enrolment: int | None = None) -> str:  # noqa: ARG002
         return f"{infra_env_id}/{host_id}"
 
     def challenge(self, infra_env_id: str, host_id: str) -> str:
@@ -101,8 +101,8 @@ class NoTokens:
 class ModelDriver:
     """A release whose hosts are chosen as those of a real one, but whose files have nothing in them."""
 
-    def __init__(self, images: tuple[str, ...]) -> None:
-        self._images = images
+    def __init__(self, images: tuple[str, ...], kind: str) -> None:
+        self._images, self.kind = images, kind
 
     def install_config(self, order: ClusterOrder) -> str:
         return render_install_config(order)

@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from muster.model.firewall import POD_BRIDGE
 from muster.model.ignition import PUBLIC, Config, File
 from muster.model.values import Network
 from muster.release.node.cluster import Cluster, Member
 from muster.release.node.templates import program
 
-BRIDGE: Final = "cni0"
 _HOME: Final = "/etc/kubernetes/network"
 _ANYWHERE: Final = {4: "0.0.0.0/0", 6: "::/0"}
 _TO_ALL: Final = {4: "224.0.0.0/4", 6: "ff00::/8"}
@@ -35,7 +35,7 @@ kernel.keys.root_maxbytes = 25000000
 
 
 # What plugs pods in knows what it does; NetworkManager keeps out of it.
-_UNMANAGED: Final = f"[keyfile]\nunmanaged-devices=interface-name:{BRIDGE};interface-name:veth*\n"
+_UNMANAGED: Final = f"[keyfile]\nunmanaged-devices=interface-name:{POD_BRIDGE};interface-name:veth*\n"
 
 
 def network(cluster: Cluster, host: Member) -> Config:
@@ -58,7 +58,7 @@ def render_conflist(cluster: Cluster, host: Member) -> str:
     subnets = cluster.pod_subnets(host)
     bridge: dict[str, Any] = {
         "type": "bridge",
-        "bridge": BRIDGE,
+        "bridge": POD_BRIDGE,
         "isGateway": True,
         "hairpinMode": True,
         "ipam": {

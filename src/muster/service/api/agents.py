@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from datetime import timedelta
-from typing import Final
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
 from muster.model.host_key import (
@@ -19,15 +20,24 @@ from muster.model.host_key import (
 )
 from muster.model.wire.host import EnrolmentApproval, HostCreateParams, HostProgress
 from muster.model.wire.reports import StepReply
+from muster.redact import printable
 from muster.service.api.call import Call, Reply, answers, empty, error_reply, reply
-from muster.service.api.hosts import change
+from muster.service.api.hosts import change, realm_of
 from muster.service.api.showing import host_reply, shown_host
-from muster.service.api.views.hosts import show_registration
+from muster.service.api.views.hosts import show_noted, show_registration
 from muster.service.auth.personas import Persona
 from muster.service.decisions.clusters import release_infra_env
-from muster.service.decisions.enrolment import Claim, Ruling, approve, enrol, request_approval, rule_on
+from muster.service.decisions.enrolment import (
+    Claim,
+    Ruling,
+    approve,
+    enrol,
+    request_approval,
+    rule_on,
+    withdraw_request,
+)
 from muster.service.decisions.replies import take_reply
-from muster.service.polling import Poll, answer_poll, plan_next
+from muster.service.polling import Poll, answer_poll, asked_of, newest, plan_next
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import BadRequest, Forbidden, NotFound, StateConflict
 from muster.service.state import Host
@@ -37,8 +47,11 @@ TOKEN_HEADER: Final = "x-muster-host-token"  # noqa: S105 - the name of a header
 """In the answer to a registration: a token that is good for that host alone."""
 _RETRY_S: Final = 60
 _APPROVAL_S: Final = 15
-_HEARD: Final = timedelta(seconds=60)
-"""A host that called so recently is running."""
+_HEARD: Final = timedelta(seconds=90)
+"""A host that called so recently is running: agents wait at most 60 s for their next step."""
+_LONGEST_VERSION: Final = 100
+_LONGEST_INFO: Final = 2000
+_ENROLMENT_BYTES: Final = 6
 
 
 @answers("v2RegisterHost")
@@ -48,19 +61,20 @@ async def register_host(call: Call) -> Reply:
     if not call.sees(infra_env_id=infra_env_id, host_id=host_id):
         raise Forbidden("this token is for another host", hint="register with the token of the boot medium")
     version = params.discovery_agent_version or call.headers.get("discovery_agent_version", "")
+    version = printable(version[:_LONGEST_VERSION])
     claim = _claim_of(call, host_id, version)
+    if refused := _refuse_many(call, host_id, claim):
+        return refused
     await _check_cluster(call, infra_env_id)
-    ruling = await _decide(call, host_id, claim)
+    ruling, enrolment = await _decide(call, host_id, claim)
     if ruling not in (Ruling.ACCEPT, Ruling.ENROL, Ruling.NOTE):
         return _refuse(call, host_id, ruling, claim)
     service.sent.pop(host_id, None)
-    if ruling is not Ruling.NOTE:
-        service.upkeep.note(host_id)
-    host = service.engine.host(host_id, infra_env_id)
-    shown = show_registration(shown_host(call, host), version, _RETRY_S)
+    shown = shown_host(call, service.engine.host(host_id, infra_env_id))
     if ruling is Ruling.NOTE:
-        return reply(shown, 201)
-    return reply(shown, 201, (TOKEN_HEADER, service.around.host_tokens.issue(infra_env_id, host_id)))
+        return reply(show_registration(show_noted(shown), version, _RETRY_S), 201)
+    token = service.around.host_tokens.issue(infra_env_id, host_id, enrolment)
+    return reply(show_registration(shown, version, _RETRY_S), 201, (TOKEN_HEADER, token))
 
 
 def _claim_of(call: Call, host_id: str, version: str) -> Claim:
@@ -79,30 +93,68 @@ def _claim_of(call: Call, host_id: str, version: str) -> Claim:
     )
 
 
-async def _decide(call: Call, host_id: str, claim: Claim) -> Ruling:
-    """Decide on a registration, and do what was decided."""
+def _refuse_many(call: Call, host_id: str, claim: Claim) -> Reply | None:
+    """The answer to a registration when there are too many: of new hosts, or of what one host writes."""
+    service, infra_env_id = call.service, call.ids["infra_env_id"]
+    if _is_itself(call, host_id, claim):
+        return refuse_writes(call, host_id)
+    is_new = service.engine.find_host(host_id) is None and (claim.key or service.around.house.admits_keyless)
+    if not is_new or call.grant is None or call.grant.persona is Persona.USER:
+        return None
+    if service.registrations.take(infra_env_id, 1, service.now().timestamp()).granted:
+        return None
+    reason = f"too many new hosts of infra-env {infra_env_id} registered; register again later"
+    return error_reply(429, reason, ("retry-after", str(_APPROVAL_S)))
+
+
+def _is_itself(call: Call, host_id: str, claim: Claim) -> bool:
+    """Whether it is the host that the service knows, and nobody else with the medium."""
+    known = call.service.engine.find_host(host_id)
+    has_its_key = known is not None and claim.is_proved and claim.key == known.public_key
+    return claim.has_own_token or has_its_key
+
+
+def _may_note(call: Call, host_id: str) -> bool:
+    """Whether it is noted once more that somebody else with the medium registers as a host."""
+    service = call.service
+    return service.host_events.take(f"registration/{host_id}", 1, service.now().timestamp()).granted > 0
+
+
+async def _decide(call: Call, host_id: str, claim: Claim) -> tuple[Ruling, int]:
+    """Decide on a registration, and do what was decided; also says which enrolment its token is of."""
     service, infra_env_id = call.service, call.ids["infra_env_id"]
     is_person = call.grant is not None and call.grant.persona is Persona.USER
-    rulings = []
+    number = int.from_bytes(service.around.chance(_ENROLMENT_BYTES)) | 1
+    rulings: list[tuple[Ruling, int]] = []
+    heard: list[datetime | None] = []
+    """When the host was heard before this call; the first run of the decision finds it out."""
 
     def decision(draft: Draft) -> None:
         known = draft.hosts.get(host_id)
-        heard_at = service.engine.heard.get(host_id)
+        if not heard:
+            heard.append(service.engine.heard.get(host_id))
         ruling = rule_on(
             known,
             claim,
-            is_heard=heard_at is not None and draft.now - heard_at < _HEARD,
+            is_heard=heard[0] is not None and draft.now - heard[0] < _HEARD,
             admits_keyless=is_person or service.around.house.admits_keyless,
         )
-        rulings.append(ruling)
         if ruling is Ruling.ASK and known is not None:
             request_approval(draft, known, claim)
-        if ruling in (Ruling.ACCEPT, Ruling.ENROL, Ruling.NOTE):
+        is_noted = ruling is Ruling.NOTE and _may_note(call, host_id)
+        if is_noted or ruling in (Ruling.ACCEPT, Ruling.ENROL):
             states.register(draft, _new_host(draft, infra_env_id, host_id, claim))
         if ruling is Ruling.ENROL:
-            enrol(draft, host_id, claim)
+            enrol(draft, host_id, claim, number)
+        if ruling is Ruling.ACCEPT:
+            withdraw_request(draft, draft.hosts[host_id])
+        if ruling in (Ruling.ACCEPT, Ruling.ENROL):
+            # Now, not after the commit: of two with different keys, one gets the place.
+            service.upkeep.note(host_id)
+        rulings.append((ruling, draft.hosts[host_id].enrolment if host_id in draft.hosts else 0))
 
-    await service.change(lambda: _home(call, infra_env_id, host_id), decision, call.request_id)
+    host = host_id if _is_itself(call, host_id, claim) else ""
+    await service.change(lambda: _home(call, infra_env_id, host_id), decision, call.request_id, host=host)
     return rulings[-1]
 
 
@@ -196,16 +248,19 @@ async def next_steps(call: Call) -> Reply:
     host = engine.host(id, infra_env_id)
     patience = call.patience_s
     poll = Poll(call.number("timestamp", 0), enrolled=_is_own(call), waits=patience > 0)
-    found = await answer_poll(service, host, poll)
     end = asyncio.get_running_loop().time() + patience
-    while not found.is_worth_it and not service.news.is_closed:
-        left = end - asyncio.get_running_loop().time()
-        if left <= 0:
-            break
-        await service.news.wait(id, found.seconds_to_look(left))
-        service.upkeep.note(id)
-        found = plan_next(service, engine.host(id, infra_env_id), waits=True)
-    await found.hand_out()
+    with newest(service, id) as is_newest:
+        found = await answer_poll(service, host, poll)
+        while not found.is_worth_it and not service.news.is_closed:
+            left = end - asyncio.get_running_loop().time()
+            if left <= 0:
+                break
+            await service.news.wait(id, found.seconds_to_look(left))
+            if not is_newest():  # There was nothing to do, and the later question is told what comes now.
+                return reply(found.steps)
+            service.upkeep.note(id)
+            found = plan_next(service, engine.host(id, infra_env_id), waits=True)
+        await found.hand_out()
     return reply(found.steps)
 
 
@@ -216,11 +271,33 @@ def _is_own(call: Call) -> bool:
 
 @answers("v2PostStepReply")
 async def post_reply(call: Call) -> Reply:
-    answer, id = call.decode(StepReply), call.ids["host_id"]
-    call.service.upkeep.note(id)
-    call.service.note_answered(id, answer)
-    await change(call, lambda draft, host: take_reply(draft, host, answer, states.installation_failed))
+    answer, id, service = call.decode(StepReply), call.ids["host_id"], call.service
+    service.upkeep.note(id)
+    if refused := refuse_writes(call, id, realm_of(call).id):
+        return refused
+    service.note_answered(id, answer)
+    asked = asked_of(service, service.engine.host(id), answer.step_type)
+    await _change(
+        call, lambda draft, host: take_reply(draft, host, answer, states.installation_failed, asked)
+    )
     return empty()
+
+
+def refuse_writes(call: Call, host_id: str, realm: str = "") -> Reply | None:
+    """The answer to a host that may cause nothing to be written for now."""
+    wait = call.service.seconds_to_write(host_id, realm)
+    if not wait:
+        return None
+    reason = f"host {host_id}, or all hosts of its cluster, reported too much; report again in {wait} s"
+    return error_reply(429, reason, ("retry-after", str(wait)))
+
+
+async def _change(call: Call, decision: Callable[[Draft, Host], Any]) -> None:
+    """Decide something that a host caused, which counts against its allowance."""
+    id = call.ids["host_id"]
+    await call.service.change(
+        lambda: realm_of(call), lambda draft: decision(draft, draft.hosts[id]), call.request_id, host=id
+    )
 
 
 @answers("v2UpdateHostInstallProgress")
@@ -229,12 +306,20 @@ async def update_progress(call: Call) -> Reply:
     stage = told.current_stage
     if stage is None:
         raise BadRequest("current_stage is missing", hint="say which stage is reached")
-    id, service = call.ids["host_id"], call.service
+    id, service, info = call.ids["host_id"], call.service, (told.progress_info or "")[:_LONGEST_INFO]
     service.upkeep.note(id)
+    if refused := refuse_writes(call, id):
+        return refused
+
+    def decision(draft: Draft, host: Host) -> None:
+        if _is_own(call):
+            withdraw_request(draft, host)
+        states.progress(draft, draft.hosts[host.id], stage, info)
+
     try:
-        await change(call, lambda draft, host: states.progress(draft, host, stage, told.progress_info or ""))
+        await _change(call, decision)
     except NotFound:
         if service.on_stranger is not None:
-            await service.on_stranger(id, told.progress_info or id)
+            await service.on_stranger(id, info or id)
         raise
     return empty(200)

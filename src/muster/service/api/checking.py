@@ -16,5 +16,5 @@ async def validate_networks(call: Call) -> Reply:
 
 @answers("v2ValidateManifest")
 async def validate_manifest(call: Call) -> Reply:
-    wanted = call.decode(ManifestToCheck)
-    return reply(await call.service.around.background.compute(lambda: check_manifest(wanted)))
+    wanted, around = call.decode(ManifestToCheck), call.service.around
+    return reply(await around.background.compute(lambda: check_manifest(wanted, around.driver.kind)))

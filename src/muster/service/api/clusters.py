@@ -49,7 +49,7 @@ async def change(call: Call, decision: Callable[[Draft], T]) -> T:
 @answers("v2RegisterCluster")
 async def register_cluster(call: Call) -> Reply:
     params, around = _choose_release(call, call.decode(ClusterCreateParams)), call.service.around
-    refuse_settings(params)
+    refuse_settings(params, call.service.around.driver.kind)
     own = (around.vault.seal, offered_of(call, params.openshift_version, params.cpu_architecture or ""))
     if around.house.mode == "interactive":
         return await _found(call, params, own)
@@ -57,7 +57,7 @@ async def register_cluster(call: Call) -> Reply:
 
     def decision(draft: Draft) -> Cluster:
         made = decide.register_cluster(draft, id, params, *own)
-        tell_without_effect(draft, made, params)
+        tell_without_effect(draft, made, params, call.service.around.driver.kind)
         return made
 
     return await _create(call, id, decision)
@@ -70,7 +70,9 @@ async def _found(call: Call, params: ClusterCreateParams, own: tuple[decide.Seal
     id, pool = house.meeting.cluster_id, house.meeting.infra_env_id
 
     def decision(draft: Draft, pool: Draft) -> None:
-        tell_without_effect(draft, found_cluster(draft, pool, house, params, own), params)
+        tell_without_effect(
+            draft, found_cluster(draft, pool, house, params, own), params, call.service.around.driver.kind
+        )
 
     try:
         await service.move(
@@ -149,11 +151,16 @@ async def update_cluster(call: Call) -> Reply:
         call.service.around.vault.seal,
         cluster_of(call),
     )
-    refuse_settings(params)
+    refuse_settings(params, call.service.around.driver.kind)
     offered = offered_of(call, cluster.openshift_version, cluster.cpu_architecture)
 
     def decision(draft: Draft) -> None:
-        tell_without_effect(draft, decide.update_cluster(draft, params, seal, offered), params)
+        tell_without_effect(
+            draft,
+            decide.update_cluster(draft, params, seal, offered),
+            params,
+            call.service.around.driver.kind,
+        )
 
     await change(call, decision)
     return await cluster_reply(call, call.ids["cluster_id"], 201)

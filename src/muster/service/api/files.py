@@ -40,7 +40,7 @@ async def get_install_config(call: Call) -> Reply:
 @answers("v2UpdateClusterInstallConfig")
 async def update_install_config(call: Call) -> Reply:
     text = checks.json_object("the install config override", call.decode(str))
-    await change(call, lambda draft: override_install_config(draft, text))
+    await change(call, lambda draft: override_install_config(draft, text, call.service.around.driver.kind))
     return empty(201)
 
 

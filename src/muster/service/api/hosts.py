@@ -61,11 +61,13 @@ async def get_host(call: Call) -> Reply:
 async def update_host(call: Call) -> Reply:
     params, seal = call.decode(HostUpdateParams), call.service.around.vault.seal
     house = call.service.around.house
-    refuse_settings(params)
+    refuse_settings(params, call.service.around.driver.kind)
 
     def decision(draft: Draft, host: Host) -> None:
         check_role(house, host, params)
-        tell_without_effect(draft, decide.update_host(draft, host, params, seal), params)
+        tell_without_effect(
+            draft, decide.update_host(draft, host, params, seal), params, call.service.around.driver.kind
+        )
 
     await change(call, decision)
     return await host_reply(call, call.ids["host_id"], 201)

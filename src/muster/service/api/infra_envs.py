@@ -38,13 +38,13 @@ async def register_infra_env(call: Call) -> Reply:
     params, id, service = call.decode(InfraEnvCreateParams), call.service.new_id(), call.service
     cluster = service.engine.cluster(params.cluster_id) if params.cluster_id else None
     await _check_networks(call, params.static_network_config)
-    refuse_settings(params)
+    refuse_settings(params, call.service.around.driver.kind)
     key, seal = service.around.chance(16).hex(), service.around.vault.seal
 
     def decision(draft: Draft) -> None:
         made = decide.register_infra_env(draft, id, params, cluster, seal)
         draft.change(made, signing_key=key)
-        tell_without_effect(draft, made, params)
+        tell_without_effect(draft, made, params, call.service.around.driver.kind)
 
     try:
         await service.change(lambda: service.engine.create(id), decision, call.request_id)
@@ -77,10 +77,12 @@ async def get_infra_env(call: Call) -> Reply:
 async def update_infra_env(call: Call) -> Reply:
     params, seal = call.decode(InfraEnvUpdateParams), call.service.around.vault.seal
     await _check_networks(call, params.static_network_config)
-    refuse_settings(params)
+    refuse_settings(params, call.service.around.driver.kind)
 
     def decision(draft: Draft) -> None:
-        tell_without_effect(draft, decide.update_infra_env(draft, params, seal), params)
+        tell_without_effect(
+            draft, decide.update_infra_env(draft, params, seal), params, call.service.around.driver.kind
+        )
 
     await call.service.change(lambda: realm_of(call), decision, call.request_id)
     return await _show(call, call.service.engine.infra_env(call.ids["infra_env_id"]), 201)

@@ -20,8 +20,8 @@ async def list_manifests(call: Call) -> Reply:
 @answers("V2CreateClusterManifest")
 async def create_manifest(call: Call) -> Reply:
     params = call.decode(CreateManifestParams)
-    compute = call.service.around.background.compute
-    body = await compute(lambda: decide.read_manifest(params.file_name, params.content))
+    compute, kind = call.service.around.background.compute, call.service.around.driver.kind
+    body = await compute(lambda: decide.read_manifest(params.file_name, params.content, kind))
     return reply(await change(call, lambda draft: decide.create_manifest(draft, params, body)), 201)
 
 
@@ -29,15 +29,16 @@ async def create_manifest(call: Call) -> Reply:
 async def update_manifest(call: Call) -> Reply:
     params, cluster = call.decode(UpdateManifestParams), cluster_of(call)
     name, content = params.updated_file_name or params.file_name, params.updated_content
+    kind = call.service.around.driver.kind
 
     def read() -> bytes:
         if content is not None:
-            return decide.read_manifest(name, content)
+            return decide.read_manifest(name, content, kind)
         key = f"{params.folder}/{params.file_name}"
         body = call.service.store.document(cluster.id, cluster.id, decide.document_name(key))
         if body is None:
             raise decide.no_manifest(cluster, key)
-        decide.check_manifest(name, body)
+        decide.check_manifest(name, body, kind)
         return body
 
     body = await call.service.around.background.compute(read)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays for those who guess, and a fair queue for password checks.
+"""Delays for those who guess passwords, and a fair queue for the checks.
 
 After a few failures from an address, each further one costs twice the time. There is no limit that all
-addresses share: strangers could use it up and keep the owner out. An address that has not failed yet is never
-refused because of what others do. Guessing from many addresses is hopeless for another reason: a code has 50
-bits, and passwords are checked one at a time.
+addresses share: strangers could use it up and keep the owner out. Guessing from many addresses is hopeless
+for another reason: passwords are checked one at a time. Codes need neither: they have 50 bits and are
+checked at once, so the owner can always log in with one.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ class Attempts:
 class Turns:
     """One at a time, fair between regions of the network, with a bounded number of those who wait.
 
-    The regions take turns, so one address is served soon although thousands of another region wait. When the
-    queue is full, the most crowded region loses its newest entry. Networks that logged in before go first and
-    are not dropped.
+    The regions take turns, so one address is served soon although thousands of another region wait. When
+    the queue is full, the most crowded region loses its newest entry, but never its only one. Networks that
+    logged in before go first and are not dropped.
     """
 
     def __init__(self, most: int = MAX_WAITING) -> None:
@@ -120,11 +120,11 @@ class Turns:
         self._is_busy = False
 
     def _make_room(self, region: str) -> bool:
-        """Drop the newest of the most crowded region, unless that is where the newcomer would wait."""
+        """Drop the newest entry of the most crowded region, if that has more entries than the newcomer's."""
         if region == _KNOWN:
             return self._length(_KNOWN) < self._most
         crowded = max((each for each in self._queues if each != _KNOWN), key=self._length, default=region)
-        if self._length(crowded) <= self._length(region):
+        if self._length(crowded) <= max(1, self._length(region)):
             return False
         place = self._queues[crowded].pop()
         self._count -= 1

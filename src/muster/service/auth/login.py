@@ -103,13 +103,8 @@ class Login:
         """A session for one who knows the secret; for others a refusal, and after some of them a wait."""
         if bool(proof.password) == bool(proof.code):
             return Refused(400, "give either a password or a code")
-        if wait := self._attempts.wait_s(address, now):
-            seconds = math.ceil(wait)
-            return Refused(429, f"too many attempts; try again in {seconds} s", seconds)
-        self._attempts.begin(address, now)
         persona = await self._find_persona(address, proof, now)
         if isinstance(persona, Refused):
-            self._attempts.withdraw(address)
             return persona
         if persona is None:
             return Refused(401, "the password or code is wrong, or has expired")
@@ -124,19 +119,31 @@ class Login:
         return Session(self._tokens.issue(grant), expires, csrf_of(name), grant)
 
     async def _find_persona(self, address: str, proof: Proof, now: float) -> Persona | Refused | None:
-        """Whom a password or code lets in; a refusal when too many passwords wait to be checked."""
+        """Whom a password or code lets in; a refusal when it cannot be checked now."""
         if proof.code:
+            # Never delayed: whoever shares the address of the owner could keep the owner out.
             fits = self.code is not None and self.code.take(proof.code, now)
             return Persona.USER if fits else None
+        if wait := self._attempts.wait_s(address, now):
+            seconds = math.ceil(wait)
+            return Refused(429, f"too many attempts; try again in {seconds} s, or with a code", seconds)
+        self._attempts.begin(address, now)
+        persona = await self._find_by_password(address, proof.password)
+        if isinstance(persona, Refused):
+            self._attempts.withdraw(address)
+        return persona
+
+    async def _find_by_password(self, address: str, password: str) -> Persona | Refused | None:
         known = ((self.settings.password_hash, Persona.USER), (self.settings.viewer_hash, Persona.WATCHER))
-        if not any(hashed for hashed, _ in known) or len(proof.password) > MAX_LENGTH:
+        if not any(hashed for hashed, _ in known) or len(password) > MAX_LENGTH:
             return None
         # One at a time: each takes 16 MiB and a good part of a core.
         if not await self._turns.wait(address, is_known=self._attempts.is_known(address)):
-            return Refused(503, f"too many logins at the same time; try again in {BUSY_S} s", BUSY_S)
+            reason = f"too many passwords are being checked; try again in {BUSY_S} s, or with a code"
+            return Refused(503, reason, BUSY_S)
         try:
             for hashed, persona in known:
-                if hashed and await self._check(proof.password, hashed):
+                if hashed and await self._check(password, hashed):
                     return persona
         finally:
             self._turns.end()

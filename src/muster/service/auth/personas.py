@@ -232,7 +232,7 @@ def _check_cell(cell: Cell, mine: Scope, asked: Scope, ties: Ties) -> str:
         return ""
     if asked.host_id is None:
         return "the request has to name its host"
-    return _check_medium(cell, ties.standing_of(asked.infra_env_id, asked.host_id), ties)
+    return _check_medium(cell, ties.standing_of(asked.infra_env_id or mine.infra_env_id, asked.host_id), ties)
 
 
 def _check_host(cell: Cell, host: Standing | None, asked: Scope, ties: Ties) -> str:
@@ -256,7 +256,7 @@ def _check_medium(cell: Cell, host: Standing | None, ties: Ties) -> str:
     if cell.unknown:
         return "" if host is None else "this host has a token of its own, which has to be used"
     if host is None:
-        return ""  # The answer is that there is no such host.
+        return "this medium has no such host"
     if host.has_key:
         return "this host has a token of its own, which has to be used"
     return "" if ties.admits_keyless else "the service admits only hosts with a key"

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from muster.config.document.parse import parse_yaml
 from muster.model.bounded_yaml import UNREADABLE, load_documents, reason_of
 from muster.model.problem import in_order
+from muster.model.settings_support import HOST_SETTINGS_FIX, HOST_SETTINGS_REASON, asks_for_host_settings
 from muster.model.tree import Source
 from muster.model.wire.struct import Wire, about
 from muster.service.checking.finding import Finding, make_finding
@@ -39,14 +40,16 @@ class ManifestReport(Wire, frozen=True, kw_only=True):
     documents: tuple[ManifestObject, ...] = ()
 
 
-def check_manifest(wanted: ManifestToCheck) -> ManifestReport:
-    """Everything that is wrong with a manifest."""
+def check_manifest(wanted: ManifestToCheck, kind: str) -> ManifestReport:
+    """Everything that is wrong with a manifest, for a kind of release."""
     problems = list(_manifest_faults(wanted))
     documents: tuple[ManifestObject, ...] = ()
     if not problems:
         bodies, problems = _load(wanted)
         documents = tuple(_object(each) for each in bodies if isinstance(each, dict))
         problems += _object_faults(documents, is_patch=".patch" in wanted.file_name)
+        if any(asks_for_host_settings(each, kind) for each in bodies):
+            problems.append(Finding(severity="error", message=HOST_SETTINGS_REASON, fix=HOST_SETTINGS_FIX))
     return ManifestReport(
         valid=all(each.severity != "error" for each in problems),
         problems=tuple(problems),

@@ -153,12 +153,12 @@ def update_cluster(draft: Draft, params: V2ClusterUpdateParams, seal: Seal, offe
     return draft.cluster
 
 
-def override_install_config(draft: Draft, text: str) -> None:
+def override_install_config(draft: Draft, text: str, kind: str) -> None:
     """What is merged into the install-config: JSON in a string, or an empty one."""
     overrides = json.loads(text) if text else {}
-    refuse_overrides(overrides)
+    refuse_overrides(overrides, kind)
     draft.change(draft.cluster, install_config_overrides=text)
-    tell_without_effect(draft, draft.cluster, overrides, "install-config")
+    tell_without_effect(draft, draft.cluster, overrides, kind, "install-config")
 
 
 def deregister_cluster(draft: Draft, files: Iterable[tuple[str, str]], *pools: Draft) -> None:

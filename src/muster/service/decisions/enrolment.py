@@ -9,12 +9,14 @@ person has to approve it.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
 import msgspec
 
-from muster.model.host_key import fingerprint
+from muster.model.host_key import fingerprint, is_fingerprint
+from muster.service.decisions import checks
 from muster.service.derive.addresses import addressed
 from muster.service.realm import Draft
 from muster.service.refusals import StateConflict
@@ -30,6 +32,8 @@ _AUTOMATIC: Final = frozenset(
     " disabled disabled-unbound".split()
 )
 """States in which a silent host may come back with another key: it has no files of an installation then."""
+_SHOWN: Final = timedelta(seconds=60)
+"""How long a request to register again is shown before another one takes its place."""
 _BEFORE: Final = frozenset(f"{BEFORE} {POOL}".split())
 
 
@@ -77,12 +81,14 @@ def rule_on(host: Host | None, claim: Claim, *, is_heard: bool, admits_keyless: 
         return Ruling.ENROL if claim.is_proved else Ruling.PROVE
     if not claim.key:
         return _rule_on_keyless(host, is_heard=is_heard)
+    if is_heard:
+        return Ruling.HEARD
+    if not claim.is_proved:
+        return Ruling.PROVE
     is_open = host.status in _AUTOMATIC
     if not is_open and has_rebooted(host):
         return Ruling.NOTE
-    if is_heard:
-        return Ruling.HEARD
-    is_approved = host.enrolment_request is not None and host.enrolment_request.approved_key == claim.key
+    is_approved = host.enrolment_approved == fingerprint(claim.key)
     return Ruling.ENROL if is_open or is_approved else Ruling.ASK
 
 
@@ -93,31 +99,40 @@ def _rule_on_keyless(host: Host, *, is_heard: bool) -> Ruling:
     return Ruling.HEARD if is_heard else Ruling.ENROL
 
 
-def enrol(draft: Draft, host_id: str, claim: Claim) -> None:
-    """Bind a host to a key; its older tokens end."""
+def enrol(draft: Draft, host_id: str, claim: Claim, number: int) -> None:
+    """Bind a host to a key. Its older tokens end: ``number`` is random and in the new ones."""
     host = draft.hosts[host_id]
     if host.public_key and host.public_key != claim.key:
         message = (
-            f"Host {name_of(host)}: registered with a new key, {fingerprint(claim.key)}; the old one is void"
+            f"Host {name_of(host)}: registered with a new key, {fingerprint(claim.key)}, from {claim.address};"
+            " the old one is void"
         )
         draft.tell(host, "host_enrolled_again", message, severity="warning")
     draft.change(
-        host, public_key=claim.key, enrolled=False, enrolment=host.enrolment + 1, enrolment_request=None
+        host,
+        public_key=claim.key,
+        enrolled=False,
+        enrolment=number,
+        enrolment_request=None,
+        enrolment_approved="",
     )
     await_next(draft, host)
 
 
 def request_approval(draft: Draft, host: Host, claim: Claim) -> None:
-    """Show people that a host that is being installed wants to register with another key."""
+    """Show people that a host that is being installed wants to register with another key.
+
+    The holder of the medium can ask with many keys: the one that is shown stays for a minute. What a person
+    approves is a key, whether it is the one that is shown or not.
+    """
     known = host.enrolment_request
-    if known is not None and known.key == claim.key and known.address == claim.address:
+    if known is not None and (known.key == claim.key or draft.now - known.requested_at < _SHOWN):
         return
     request = EnrolmentRequest(
         key=claim.key,
         address=claim.address,
         requested_at=draft.now,
         differs=tuple(_differences(host, claim)),
-        approved_key=known.approved_key if known is not None else "",
     )
     draft.change(host, enrolment_request=request)
     await_next(draft, host)
@@ -137,24 +152,32 @@ def _differences(host: Host, claim: Claim) -> list[str]:
     else:
         found.append(f"it calls from {claim.address}; this host had {', '.join(own) or 'no address'}")
     if claim.agent_version != host.discovery_agent_version:
-        found.append(f"its agent is {claim.agent_version} instead of {host.discovery_agent_version}")
+        found.append(
+            f"its agent is {claim.agent_version or 'unknown'} instead of {host.discovery_agent_version}"
+        )
     return found
 
 
+def withdraw_request(draft: Draft, host: Host) -> None:
+    """The host goes on with the key that it had: nobody has to approve anything."""
+    if host.enrolment_request is not None or host.enrolment_approved:
+        draft.change(host, enrolment_request=None, enrolment_approved="")
+        await_next(draft, host)
+
+
 def approve(draft: Draft, host: Host, wanted: str) -> None:
-    """A person lets a host come back with the key that was shown to them."""
+    """A person lets a host come back with the key that is on its console."""
     request = host.enrolment_request
     if request is None:
         raise StateConflict(
             f"host {name_of(host)} has not asked to register again",
             hint="look at the host's enrolment_request",
         )
-    shown = fingerprint(request.key)
-    if wanted.strip().upper() != shown:
-        raise StateConflict(
-            f"host {name_of(host)} asks with the key {shown}, not {wanted[:64]}",
-            hint="compare the key with the one on the host's console, and approve that one",
+    key = wanted.strip().upper()
+    if not is_fingerprint(key):
+        raise checks.refuse(
+            "key", f"{wanted[:64]!r} is not a key", "type it as the console of the host shows it"
         )
-    draft.change(host, enrolment_request=msgspec.structs.replace(request, approved_key=request.key))
+    draft.change(host, enrolment_approved=key)
     await_next(draft, host)
-    draft.tell(host, "host_enrolment_approved", f"Host {name_of(host)}: the key {shown} was approved")
+    draft.tell(host, "host_enrolment_approved", f"Host {name_of(host)}: the key {key} was approved")

@@ -9,6 +9,7 @@ import re
 from typing import Final, Literal, TypeAlias
 
 from muster.model.bounded_yaml import UNREADABLE, load_documents, reason_of
+from muster.model.settings_support import HOST_SETTINGS_FIX, HOST_SETTINGS_REASON, asks_for_host_settings
 from muster.model.wire.files import CreateManifestParams, Manifest, UpdateManifestParams
 from muster.service.decisions import checks
 from muster.service.realm import Draft
@@ -21,21 +22,21 @@ _NAME: Final = re.compile(r"[^/\s]*\.(?:json|ya?ml(?:\.patch_?[a-zA-Z0-9_]*)?)")
 _LOCKED: Final = frozenset({"preparing-for-installation", "installing", "finalizing", "installed"})
 
 
-def read_manifest(name: str, content: str) -> bytes:
+def read_manifest(name: str, content: str, kind: str) -> bytes:
     """The manifest that a call brings in base64; BadRequest when it is none.
 
     It takes up to seconds: do it before a decision and beside the event loop.
     """
     body = _decode(content)
-    check_manifest(name, body)
+    check_manifest(name, body, kind)
     return body
 
 
-def check_manifest(name: str, body: bytes) -> None:
-    """BadRequest when something cannot be a manifest of that name."""
+def check_manifest(name: str, body: bytes, kind: str) -> None:
+    """BadRequest when something cannot be a manifest of that name, for a kind of release."""
     if fault := name_fault(name):
         raise checks.refuse("file_name", fault, "end it with .yaml, .yml or .json")
-    _check_yaml(name, body)
+    _check_yaml(name, body, kind)
 
 
 def create_manifest(draft: Draft, params: CreateManifestParams, body: bytes) -> Manifest:
@@ -120,7 +121,7 @@ def _decode(content: str) -> bytes:
     return body
 
 
-def _check_yaml(name: str, body: bytes) -> None:
+def _check_yaml(name: str, body: bytes, kind: str) -> None:
     """JSON is YAML; a patch is a list of operations."""
     try:
         documents = [each for each in load_documents(body) if each is not None]
@@ -129,3 +130,5 @@ def _check_yaml(name: str, body: bytes) -> None:
     wanted: type = list if ".patch" in name else dict
     if not documents or not all(isinstance(each, wanted) for each in documents):
         raise checks.refuse("content", f"{name} holds no {'patch' if wanted is list else 'object'}")
+    if any(asks_for_host_settings(each, kind) for each in documents):
+        raise checks.refuse("content", f"{name}: {HOST_SETTINGS_REASON}", HOST_SETTINGS_FIX)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Final, TypeAlias
 
 from muster.model.wire.reports import StepReply
@@ -18,10 +18,18 @@ from muster.service.states.host import media_disconnected
 FailInstall: TypeAlias = Callable[[Draft, Host, str], object]
 """What becomes of a host whose installation could not be started, and why it could not."""
 _Take: TypeAlias = Callable[[Draft, Host, StepReply], None]
+_TakeAsked: TypeAlias = Callable[[Draft, Host, StepReply, Set[str]], None]
 
 _MEDIA_DISCONNECTED: Final = 256
 _NAME_IN_USE: Final = 125
 _MAX_ERROR: Final = 500
+_MIB: Final = 1 << 20
+_LONGEST: Final = {
+    "inventory": 8 * _MIB,
+    "connectivity-check": 4 * _MIB,
+    "api-vip-connectivity-check": 8 * _MIB,
+}
+"""Characters of an output: disks tell of their health at length, and configurations are whole."""
 
 _TAKE: Final[Mapping[str, _Take]] = {
     "inventory": lambda draft, host, reply: take_inventory(draft, host, reply.output or ""),
@@ -29,24 +37,34 @@ _TAKE: Final[Mapping[str, _Take]] = {
     "ntp-synchronizer": checks.take_ntp,
     "free-network-addresses": checks.take_free_addresses,
     "verify-vips": checks.take_vips,
-    "domain-resolution": checks.take_resolutions,
     "dhcp-lease-allocate": checks.take_leases,
 }
 """What says nothing when the step failed."""
 _TAKE_FAILED_TOO: Final[Mapping[str, _Take]] = {
     "installation-disk-speed-check": checks.take_disk_speed,
-    "container-image-availability": checks.take_images,
     "tang-connectivity-check": checks.take_tang,
     "api-vip-connectivity-check": checks.take_api_vip,
+}
+_TAKE_ASKED: Final[Mapping[str, _TakeAsked]] = {
+    "domain-resolution": checks.take_resolutions,
+    "container-image-availability": checks.take_images,
     "upgrade-agent": checks.take_upgrade,
 }
+"""What is about names that the service gave: of others nothing is taken."""
 
 
-def take_reply(draft: Draft, host: Host, reply: StepReply, fail_install: FailInstall) -> None:
-    """What a host answered. A step that failed is asked again; it is no fault of the answer."""
+def take_reply(
+    draft: Draft, host: Host, reply: StepReply, fail_install: FailInstall, asked: Set[str]
+) -> None:
+    """What a host answered. A step that failed is asked again; it is no fault of the answer.
+
+    ``asked``: the names that the step is about, if it is about names.
+    """
     step_type = reply.step_type
     if step_type is None:
         raise BadRequest("the reply does not say to which step", hint="give step_type")
+    if len(reply.output or "") > (most := _LONGEST.get(step_type, _MIB)):
+        raise BadRequest(f"output of step {step_type} is longer than {most} characters", hint="send less")
     if reply.exit_code == _MEDIA_DISCONNECTED:
         media_disconnected(draft, host, (reply.error or "").strip()[-_MAX_ERROR:])
         return
@@ -54,6 +72,8 @@ def take_reply(draft: Draft, host: Host, reply: StepReply, fail_install: FailIns
     host = draft.hosts[host.id]
     if step_type == "install":
         _take_install(draft, host, reply, fail_install)
+    elif step_type in _TAKE_ASKED:
+        _TAKE_ASKED[step_type](draft, host, reply, asked)
     elif step_type in _TAKE_FAILED_TOO:
         _TAKE_FAILED_TOO[step_type](draft, host, reply)
     elif not reply.exit_code and step_type in _TAKE:

@@ -8,21 +8,18 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.model.release import KUBERNETES
 from muster.model.settings_support import Setting, Support, settings
 from muster.service.decisions import checks
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest
 from muster.service.state import Subject
 
-RELEASE_KIND: Final = KUBERNETES
-"""The kind of release that the service installs: it has a driver for no other."""
 _INSTALL_CONFIG: Final = "install-config"
 
 
-def refuse_settings(params: msgspec.Struct) -> None:
-    """Refuse what is asked for and would not be done."""
-    for row in _asked(type(params).__name__, params, Support.REFUSED):
+def refuse_settings(params: msgspec.Struct, kind: str) -> None:
+    """Refuse what is asked for and would not be done by a kind of release."""
+    for row in _asked(kind, type(params).__name__, params, Support.REFUSED):
         raise _refusal(row, row.fix)
 
 
@@ -30,16 +27,16 @@ def _refusal(row: Setting, fix: str) -> BadRequest:
     return checks.refuse(row.path, f"not done by a release of Kubernetes; {row.reason}", fix)
 
 
-def refuse_overrides(overrides: Mapping[str, Any]) -> None:
+def refuse_overrides(overrides: Mapping[str, Any], kind: str) -> None:
     """The same for what is merged into the install-config of a cluster."""
-    for row in _asked(_INSTALL_CONFIG, overrides, Support.REFUSED):
+    for row in _asked(kind, _INSTALL_CONFIG, overrides, Support.REFUSED):
         raise _refusal(row, f"leave {row.path} out of the override")
 
 
-def tell_without_effect(draft: Draft, subject: Subject, given: Any, document: str = "") -> None:
+def tell_without_effect(draft: Draft, subject: Subject, given: Any, kind: str, document: str = "") -> None:
     """Report what is kept and shown, but has no effect: one event for all of it."""
     found: dict[str, list[str]] = {}
-    for row in _asked(document or type(given).__name__, given, Support.NOTED):
+    for row in _asked(kind, document or type(given).__name__, given, Support.NOTED):
         found.setdefault(row.reason, []).append(row.path)
     if not found:
         return
@@ -53,9 +50,9 @@ def tell_without_effect(draft: Draft, subject: Subject, given: Any, document: st
     )
 
 
-def _asked(document: str, given: Any, support: Support) -> Iterator[Setting]:
+def _asked(kind: str, document: str, given: Any, support: Support) -> Iterator[Setting]:
     for row in settings(document):
-        if row.support[RELEASE_KIND] is support:
+        if row.support.get(kind) is support:
             path = [*row.path.split("."), *filter(None, row.switch.split("."))]
             if any(row.asks(value) for value in _values(given, path)):
                 yield row

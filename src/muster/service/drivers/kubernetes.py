@@ -20,6 +20,7 @@ from muster.image.secrets import SiteSecrets, dump_secrets, make_secrets, parse_
 from muster.model.ignition import Config, File, User, join, tree_of
 from muster.model.plan import PodNetwork
 from muster.model.registries import RegistriesConf
+from muster.model.release import KUBERNETES
 from muster.model.values import Secret
 from muster.release.model import Release
 from muster.release.node.authorities import SiteAuthorities, make_authorities
@@ -55,6 +56,8 @@ class SiteTerms:
 
 class KubernetesDriver:
     """Makes the files of clusters of a kubernetes release."""
+
+    kind = KUBERNETES
 
     def __init__(
         self,

@@ -42,10 +42,11 @@ class Budget:
         try:
             await place
         except asyncio.CancelledError:
-            if self._waiting.pop(place, None) is None:
-                self.give_back(network, amount)
-            else:
+            if place.cancelled():  # It was not served, even if it left the queue.
+                self._waiting.pop(place, None)
                 self._serve()
+            else:
+                self.give_back(network, amount)
             raise
         return amount
 

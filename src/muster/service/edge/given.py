@@ -17,6 +17,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from muster.certificates.parse import parse_certificates
 from muster.errors import UserError, cannot
 from muster.frozen import dataclass
 from muster.service.edge.tls import RENEW_BEFORE, Identity, fingerprint, make_context
@@ -74,12 +75,12 @@ def _read(path: Path) -> bytes:
 def _read_chain(path: Path) -> list[x509.Certificate]:
     data = _read(path)
     try:
-        return x509.load_pem_x509_certificates(data)
+        return parse_certificates(data)
     except ValueError:
         pass
     try:
         x509.load_der_x509_certificate(data)
-    except ValueError:
+    except (ValueError, x509.InvalidVersion):
         hint = "give PEM: it begins with -----BEGIN CERTIFICATE-----, and those above it follow"
     else:
         hint = f"it is DER: openssl x509 -inform der -in {path} -out NEW.pem"

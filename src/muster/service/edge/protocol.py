@@ -2,7 +2,8 @@
 """Connections that are slow or endless on purpose: the head of a request has to be short, and to come soon.
 
 The server that this builds upon waits for ever for the first byte of a request and for the last of its head,
-and keeps as much of it as is sent.
+and keeps as much of it as is sent. It keeps all trailers of a body and all requests that are sent before the
+first one is answered, too; here trailers are dropped, and both are bounded.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sized
 from typing import Any, Final, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from muster.service.edge.answers import render_error
 from muster.service.edge.connections import CONNECTION_KEY, Connection, cached_network_of
@@ -20,6 +23,10 @@ from muster.service.edge.quiet_log import QuietLog
 
 HEAD_BYTES: Final = 64 << 10
 HEAD_S: Final = 30.0
+MAX_HEADERS: Final = 100
+"""In the head of a request, and as many trailers behind its body."""
+MAX_WAITING: Final = 8
+"""Requests of one connection that wait until those before them are answered."""
 LINGER_S: Final = 1.0
 LINGER_BYTES: Final = 16 << 20
 """How long, and for how many bytes, a body that is not wanted is discarded before the connection ends: a
@@ -50,23 +57,34 @@ class CallerLog:
         _failures.write(logging.ERROR, text, "%s: %s", self._network, text, error=exc_info)
 
 
+class Excess(Exception):
+    """Too much was sent: nothing of it is parsed any more."""
+
+
 class GuardedProtocol(HttpToolsProtocol):
     """For uvicorn's setting `http`."""
 
     head_bytes = HEAD_BYTES
     head_s = HEAD_S
-    _head: int | None = 0
-    """How much of a head there is; None outside of one."""
+    _is_in_head = True
+    """Whether a head is not complete, or has not begun; otherwise a body or its trailers are being read."""
+    _head_bytes = 0
+    """What was read since the last head was complete, or since the last piece of a body."""
+    _header_count = 0
+    """Headers of the head, or trailers of the body."""
     _timer: asyncio.TimerHandle | None = None
+    _answered: RequestResponseCycle | None = None
+    """The request that is being answered; `cycle` is the one that was read last."""
     connection: Connection | None = None
     """What it is counted as, where connections are counted."""
     is_made = False
     _discarded: int | None = None
-    """How much of a body that is not wanted was discarded; None while nothing is."""
+    """How much was discarded behind the last answer; None before."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.is_made = True
+        self.flow = _Flow(transport, self.pipeline)
         network = cached_network_of(self.client[0]) if self.client else ""
         self.logger = cast("logging.Logger", CallerLog(network))
         if self.connection is not None:
@@ -75,9 +93,14 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._unset_keepalive_if_required()
         if self.connection is not None:
             self.connection.ended()
             self.connection = None
+        self.pipeline.clear()
+        if self._answered is not None:
+            # This one is told; those that wait are not begun.
+            self.cycle = self._answered
         super().connection_lost(exc)
         if self.cycle is not None:
             # It refers to this protocol, which would stay until garbage is collected.
@@ -95,42 +118,72 @@ class GuardedProtocol(HttpToolsProtocol):
             self.loop.call_later(FAREWELL_S, self.transport.abort)
 
     def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
         if self._discarded is not None:
             self._discarded += len(data)
             if self._discarded > LINGER_BYTES:
                 self.transport.abort()
-        if self._head is not None:
-            self._head += len(data)
+            return
+        self._head_bytes += len(data)
         super().data_received(data)
-        if self._head is not None and self._head > self.head_bytes and not self.transport.is_closing():
-            self._refuse(b"431 Request Header Fields Too Large", 431, "the head of the request is too long")
+        if self._head_bytes > self.head_bytes and not self.transport.is_closing():
+            self._refuse_head("the head of the request is too long")
+
+    def send_400_response(self, msg: str) -> None:
+        """What was sent is not HTTP, or was too much and is refused already."""
+        if self._has_begun_answer():
+            self.transport.abort()
+        elif not self.transport.is_closing():
+            super().send_400_response(msg)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         if self.connection is not None:
             self.scope["state"][CONNECTION_KEY] = self.connection
-        if self._head is None:
-            self._head = 0
+        self._header_count = 0
+        if not self._is_in_head:
+            self._is_in_head = True
             self._await_head()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer, which nobody needs."""
+        self._header_count += 1
+        if self._header_count > MAX_HEADERS:
+            self._refuse_head(f"the request has more than {MAX_HEADERS} headers")
+            raise Excess
+        if self._is_in_head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
-        self._head = None
+        self._is_in_head = False
+        self._head_bytes = self._header_count = 0
         self._stop_timer()
-        if self._discarded is not None:
-            return
+        if len(self.pipeline) >= MAX_WAITING:
+            self.transport.abort()
+            raise Excess
         super().on_headers_complete()
         self.cycle.transport = cast("asyncio.Transport", _Closing(self))
+        if not self.pipeline:
+            self._answered = self.cycle
 
-    def on_message_complete(self) -> None:
-        super().on_message_complete()
-        if self._discarded is not None:
-            self.transport.close()
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
+        super().on_body(body)
+
+    def on_response_complete(self) -> None:
+        if self.pipeline:
+            self._answered = self.pipeline[-1][0]
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
 
     def end(self) -> None:
         """The last answer is given. What is left of the body of its request is discarded."""
         if self._discarded is not None or self.transport.is_closing():
             return
-        if not self.cycle.more_body:
+        self.pipeline.clear()
+        if self._answered is None or not self._answered.more_body:
             self.transport.close()
             return
         self._discarded = 0
@@ -151,16 +204,43 @@ class GuardedProtocol(HttpToolsProtocol):
             self._timer = None
 
     def _give_up(self) -> None:
-        if self._head:
+        if self._head_bytes:
             self._refuse(b"408 Request Timeout", 408, "the head of the request did not come in time")
         else:
             self.transport.close()
 
+    def _refuse_head(self, reason: str) -> None:
+        """Too much of a head; nobody waits for an answer to trailers."""
+        if self._is_in_head:
+            self._refuse(b"431 Request Header Fields Too Large", 431, reason)
+        else:
+            self.transport.abort()
+
     def _refuse(self, line: bytes, status: int, reason: str) -> None:
+        if self._has_begun_answer():
+            self.transport.abort()
+            return
         body = render_error(status, reason)
         kind = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close" % len(body)
         self.transport.write(b"HTTP/1.1 %s\r\n%s\r\n\r\n%s" % (line, kind, body))
         self.transport.close()
+
+    def _has_begun_answer(self) -> bool:
+        """Whether what is sent now would stand within the answer to another request."""
+        answered = self._answered
+        return answered is not None and answered.response_started and not answered.response_complete
+
+
+class _Flow(FlowControl):
+    """Reads no more while requests wait for their turn."""
+
+    def __init__(self, transport: asyncio.Transport, waiting: Sized) -> None:
+        super().__init__(transport)
+        self._waiting = waiting
+
+    def resume_reading(self) -> None:
+        if not self._waiting:
+            super().resume_reading()
 
 
 class _Closing:

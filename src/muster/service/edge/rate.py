@@ -63,13 +63,31 @@ class Allowance:
 
     def take(self, source: str, amount: int, now: float) -> Taken:
         """Take as much of an amount as there is."""
-        level, last, suppressed = self._sources.pop(source, (self._rate.burst, now, 0))
-        level = self._rate.refill(level, now - last)
-        granted = min(amount, int(level))
+        level, suppressed = self._look(source, now)
+        granted = max(0, min(amount, int(level)))
         missing = amount - granted
         reported = suppressed if granted else 0
+        self._note(source, level - granted, now, suppressed - reported + missing)
+        return Taken(granted, begins=missing > 0 and suppressed == reported, suppressed=reported)
+
+    def wait(self, source: str, now: float) -> float:
+        """The seconds until there is something again; 0 while there is."""
+        level, _ = self._look(source, now)
+        return 0.0 if level >= 1 else (1 - level) / self._rate.per_second
+
+    def charge(self, source: str, amount: int, now: float) -> None:
+        """Take all of an amount whose size was known too late; what is missing is taken from the refill."""
+        level, suppressed = self._look(source, now)
+        self._note(source, level - amount, now, suppressed)
+
+    def _look(self, source: str, now: float) -> tuple[float, int]:
+        """How much there is now, and how much was suppressed."""
+        level, last, suppressed = self._sources.get(source, (self._rate.burst, now, 0))
+        return self._rate.refill(level, now - last), suppressed
+
+    def _note(self, source: str, level: float, now: float, suppressed: int) -> None:
+        self._sources.pop(source, None)
         # Those who sent last stand last, so that the first is the one to forget.
-        self._sources[source] = (level - granted, now, suppressed - reported + missing)
+        self._sources[source] = (level, now, suppressed)
         if len(self._sources) > MAX_SOURCES:
             del self._sources[next(iter(self._sources))]
-        return Taken(granted, begins=missing > 0 and suppressed == reported, suppressed=reported)

@@ -17,14 +17,9 @@ import uvicorn
 from muster.service.edge.connections import Connection, Connections
 from muster.service.edge.protocol import GuardedProtocol, server_settings
 from muster.service.edge.quiet_log import QuietLog
+from muster.serving.accept import accept_all, begin
 
 DRAIN_S: Final = 10.0
-HANDSHAKE_S: Final = 10.0
-"""How long TLS may take to begin."""
-CLOSE_S: Final = 2.0
-"""How long TLS may take to end."""
-_BACKLOG: Final = 2048
-_PAUSE_S: Final = 0.5
 
 
 @contextlib.asynccontextmanager
@@ -90,10 +85,7 @@ class Server(uvicorn.Server):
 
 
 class Listener:
-    """Accepts connections on one socket.
-
-    The event loop's own servers accept whatever comes, and TLS begins before a protocol can say no.
-    """
+    """Accepts connections on one socket."""
 
     def __init__(
         self,
@@ -102,13 +94,10 @@ class Listener:
         connections: Connections,
         context: ssl.SSLContext | None,
     ) -> None:
-        self._socket = listening.dup()
-        self._socket.setblocking(False)
-        self._socket.listen(_BACKLOG)
         self._make_protocol, self._connections, self._context = make_protocol, connections, context
         self._starting: set[asyncio.Task[None]] = set()
         self._quiet = QuietLog(logging.getLogger("muster.service"), asyncio.get_running_loop().time)
-        self._task = asyncio.ensure_future(self._accept())
+        self._task = asyncio.ensure_future(accept_all(listening.dup(), self._open, self._complain))
 
     def close(self) -> None:
         """Accept no more; connections that are open stay."""
@@ -120,21 +109,8 @@ class Listener:
         """Wait until nothing is accepted any more."""
         await asyncio.gather(self._task, *self._starting, return_exceptions=True)
 
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        try:
-            while True:
-                try:
-                    accepted, peer = await loop.sock_accept(self._socket)
-                except OSError as error:
-                    self._quiet.note("", "cannot accept connections: %s", error.strerror)
-                    await asyncio.sleep(_PAUSE_S)
-                    continue
-                self._open(accepted, str(peer[0]))
-                # Accepting does not wait while there is something to accept: others have their turn, too.
-                await asyncio.sleep(0)
-        finally:
-            self._socket.close()
+    def _complain(self, error: OSError) -> None:
+        self._quiet.note("", "cannot accept connections: %s", error.strerror)
 
     def _open(self, accepted: socket.socket, address: str) -> None:
         connection = self._connections.open(address)
@@ -148,16 +124,8 @@ class Listener:
 
     async def _begin(self, accepted: socket.socket, connection: Connection) -> None:
         protocol = self._make_protocol(connection)
-        more: dict[str, Any] = {}
-        if self._context is not None:
-            more = {"ssl_handshake_timeout": HANDSHAKE_S, "ssl_shutdown_timeout": CLOSE_S}
         try:
-            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: protocol, accepted, ssl=self._context, **more
-            )
-        except (OSError, TimeoutError):
-            pass  # It does not speak TLS, or went away.
+            await begin(accepted, protocol, self._context)
         finally:
             if not protocol.is_made:
                 connection.ended()

@@ -31,6 +31,7 @@ from muster.certificates.issue import (
     render_certificate,
 )
 from muster.certificates.keys import P256, Random, make_key, parse_key, public_der, render_key
+from muster.certificates.parse import parse_certificate
 from muster.errors import UserError, cannot
 from muster.files import save_file
 from muster.frozen import dataclass
@@ -138,7 +139,7 @@ def load_authority(folder: Path, moment: Moment) -> Authority:
 
 def _load_certificate(path: Path) -> x509.Certificate | None:
     try:
-        return x509.load_pem_x509_certificate(path.read_bytes())
+        return parse_certificate(path.read_bytes())
     except (FileNotFoundError, ValueError):
         return None
     except OSError as error:
@@ -153,7 +154,7 @@ def _find_certificate(
     if data is None or parse_key(data.decode("ascii", "replace")) is None:
         return None
     try:
-        found = x509.load_pem_x509_certificate(data)
+        found = parse_certificate(data)
         found.verify_directly_issued_by(authority.certificate)
         named = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):

@@ -16,6 +16,7 @@ from cryptography import x509
 
 from muster.certificates.issue import Authority
 from muster.certificates.keys import parse_key
+from muster.certificates.parse import parse_certificate
 from muster.config.document.folder import Memory
 from muster.config.kinds import ADD_ONS_FILE
 from muster.config.load import load_site
@@ -164,6 +165,6 @@ def _load_authorities(folder: Path) -> SiteAuthorities:
 
 def _certificate(path: Path) -> x509.Certificate:
     try:
-        return x509.load_pem_x509_certificate(read_text(path).encode())
+        return parse_certificate(read_text(path).encode())
     except ValueError as error:
         raise unusable(path, "it is not a certificate") from error

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, Final
 
 import msgspec
@@ -26,13 +27,28 @@ from muster.model.wire.reports import (
     VerifiedVip,
 )
 from muster.service.derive.addresses import is_inside
+from muster.service.derive.disks import device_path
 from muster.service.derive.names import effective_name
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest
-from muster.service.replies.reading import read_output
+from muster.service.replies.reading import check_kept, read_output
 from muster.service.state import Host
 
-_MOST_SOURCES: Final = 1000
+_MOST_SOURCES: Final = 128
+_MOST_NETWORKS: Final = 32
+_MOST_FREE: Final = 1024
+"""Free addresses of a network: the service asks for those of /22 and smaller."""
+_MOST_FREE_BYTES: Final = 1 << 20
+_MOST_TARGETS: Final = 64
+"""Addresses that one name leads to."""
+_MOST_FILES: Final = 1000
+"""Files of a configuration whose names are kept."""
+_MOST_OUTLINE: Final = 256 << 10
+_MOST_PAYLOAD: Final = 16 << 10
+_LONGEST_NAME: Final = 255
+_LONGEST_ADDRESS: Final = 64
+_LONGEST_ERROR: Final = 500
+_LONGEST_URL: Final = 2048
 SLOW_DISK_MS: Final = 10
 
 
@@ -46,6 +62,7 @@ def take_ntp(draft: Draft, host: Host, reply: StepReply) -> None:
         NtpSource(source_name=each.source_name, source_state=each.source_state or "error")
         for each in sorted(found, key=lambda each: each.source_name or "")
     )
+    check_kept("ntp-synchronizer", sources, most_text=_LONGEST_NAME)
     draft.change(host, ntp_sources=sources)
 
 
@@ -54,33 +71,47 @@ def take_free_addresses(draft: Draft, host: Host, reply: StepReply) -> None:
     if not reply.output:
         return
     found = read_output("free-network-addresses", reply.output, tuple[FreeNetworkAddresses, ...])
-    draft.change(host, free_addresses=tuple(sorted(found, key=lambda each: each.network or "")))
+    told = {each.network: each.free_addresses or () for each in found if each.network in host.networks}
+    free = tuple(
+        FreeNetworkAddresses(network=network, free_addresses=told[network][:_MOST_FREE])
+        for network in sorted(told.keys() - {None}, key=str)[:_MOST_NETWORKS]
+    )
+    check_kept("free-network-addresses", free, most_bytes=_MOST_FREE_BYTES, most_text=_LONGEST_ADDRESS)
+    draft.change(host, free_addresses=free)
 
 
 def take_vips(draft: Draft, host: Host, reply: StepReply) -> None:
     """Whether somebody answers from the virtual addresses already."""
+    if draft.is_pool:
+        return
     found = read_output("verify-vips", reply.output or "", tuple[VerifiedVip, ...])
-    order = sorted(found, key=lambda each: (each.vip or "", each.vip_type or ""))
-    draft.change(host, verified_vips=tuple(order))
+    asked = {each.ip for each in (*draft.cluster.api_vips, *draft.cluster.ingress_vips)} - {None}
+    told = {(each.vip or "", each.vip_type or ""): each for each in found if each.vip in asked}
+    draft.change(host, verified_vips=tuple(told[key] for key in sorted(told)))
 
 
-def take_resolutions(draft: Draft, host: Host, reply: StepReply) -> None:
+def take_resolutions(draft: Draft, host: Host, reply: StepReply, asked: Set[str]) -> None:
     """What names lead to; servers turn the order of addresses around with every answer."""
+    if reply.exit_code:
+        return
     found = read_output("domain-resolution", reply.output or "", DomainResolutionResponse).resolutions
-    resolutions = (
-        replace(
+    told = {
+        each.domain_name: replace(
             each,
             ipv4_addresses=_sorted(each.ipv4_addresses),
             ipv6_addresses=_sorted(each.ipv6_addresses),
             cnames=_sorted(each.cnames),
         )
         for each in found
-    )
-    draft.change(host, resolutions=tuple(sorted(resolutions, key=lambda each: each.domain_name)))
+        if each.domain_name in asked
+    }
+    resolutions = tuple(told[name] for name in sorted(told))
+    check_kept("domain-resolution", resolutions, most_text=_LONGEST_NAME)
+    draft.change(host, resolutions=resolutions)
 
 
 def _sorted(texts: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    return tuple(sorted(texts)) if texts else None
+    return tuple(sorted(texts)[:_MOST_TARGETS]) if texts else None
 
 
 def take_disk_speed(draft: Draft, host: Host, reply: StepReply) -> None:
@@ -95,7 +126,14 @@ def take_disk_speed(draft: Draft, host: Host, reply: StepReply) -> None:
         speed = DiskSpeed(tested=True, exit_code=0, speed_ms=found.io_sync_duration)
     if host.disk_speeds.get(path) == speed:
         return
-    draft.change(host, disk_speeds={**host.disk_speeds, path: speed})
+    there = _disk_paths(host)
+    if path not in there:
+        raise BadRequest(
+            f"output of step installation-disk-speed-check: the host has no disk {path[:_LONGEST_NAME]!r}",
+            hint="measure the disk that the step names",
+        )
+    kept = {name: each for name, each in host.disk_speeds.items() if name in there}
+    draft.change(host, disk_speeds={**kept, path: speed})
     if (speed.speed_ms or 0) > SLOW_DISK_MS:
         message = (
             f"Host {effective_name(host)}: disk {path} takes {speed.speed_ms} ms to write durably, "
@@ -104,7 +142,13 @@ def take_disk_speed(draft: Draft, host: Host, reply: StepReply) -> None:
         draft.tell(host, "disk_speed_slower_than_supported", message, severity="warning", path=path)
 
 
-def take_images(draft: Draft, host: Host, reply: StepReply) -> None:
+def _disk_paths(host: Host) -> set[str]:
+    """Where the disks of a host are."""
+    disks = (host.inventory.disks if host.inventory is not None else None) or ()
+    return {host.installation_disk_path, *map(device_path, disks)}
+
+
+def take_images(draft: Draft, host: Host, reply: StepReply, asked: Set[str]) -> None:
     """Which images a host can get. What was known of others stays; a second look is not slower or quicker."""
     if not reply.output:
         return
@@ -112,7 +156,8 @@ def take_images(draft: Draft, host: Host, reply: StepReply) -> None:
         "container-image-availability", reply.output, ContainerImageAvailabilityResponse
     ).images
     images: dict[str | None, ContainerImageAvailability] = {each.name: each for each in host.images}
-    news = [each for each in found if each.name and _result(images.get(each.name)) != each.result]
+    told = {each.name: each for each in found if each.name in asked}
+    news = [each for each in told.values() if _result(images.get(each.name)) != each.result]
     if not news:
         return
     images |= {each.name: each for each in news}
@@ -133,13 +178,21 @@ def take_tang(draft: Draft, host: Host, reply: StepReply) -> None:
         draft.change(host, tang_connectivity=TangConnectivityResponse(is_success=False))
         return
     found = read_output("tang-connectivity-check", reply.output or "", TangConnectivityResponse)
+    check_kept("tang-connectivity-check", found, most_text=_MOST_PAYLOAD)
     draft.change(host, tang_connectivity=replace(found, is_success=bool(found.is_success)))
 
 
 def take_api_vip(draft: Draft, host: Host, reply: StepReply) -> None:
     """Whether the cluster that a host is to join hands out its configuration, and what of it matters."""
     found = read_output("api-vip-connectivity-check", reply.output or "", ApiVipConnectivityResponse)
-    shown = replace(found, is_success=bool(found.is_success), ignition=_outline(found.ignition))
+    shown = replace(
+        found,
+        is_success=bool(found.is_success),
+        url=found.url and found.url[:_LONGEST_URL],
+        download_error=found.download_error and found.download_error[:_LONGEST_ERROR],
+        ignition=_outline(found.ignition),
+    )
+    check_kept("api-vip-connectivity-check", shown, most_bytes=_MOST_OUTLINE, most_text=_MOST_OUTLINE)
     draft.change(host, api_vip_connectivity=shown)
 
 
@@ -149,7 +202,7 @@ def _outline(ignition: str | None) -> str | None:
         return None
     try:
         storage = msgspec.json.decode(ignition)["storage"]
-        files = [{"path": each["path"]} for each in storage.get("files") or ()]
+        files = [{"path": each["path"]} for each in (storage.get("files") or ())[:_MOST_FILES]]
         luks = [
             {name: each[name] for name in ("name", "clevis") if name in each}
             for each in storage.get("luks") or ()
@@ -166,9 +219,9 @@ def take_leases(draft: Draft, host: Host, reply: StepReply) -> None:
     found = read_output("dhcp-lease-allocate", reply.output or "", DhcpAllocationResponse)
     networks = [each.cidr or "" for each in draft.cluster.machine_networks]
     for address in (found.api_vip_address, found.ingress_vip_address):
-        if not any(is_inside(address, network) for network in networks):
+        if len(address) > _LONGEST_ADDRESS or not any(is_inside(address, network) for network in networks):
             raise BadRequest(
-                f"output of step dhcp-lease-allocate: {address} is not in the machine network",
+                f"output of step dhcp-lease-allocate: {address[:_LONGEST_ADDRESS]} is not in the machine network",
                 hint=f"check the DHCP server of host {effective_name(host)}",
             )
     id = draft.cluster.id
@@ -180,12 +233,13 @@ def take_leases(draft: Draft, host: Host, reply: StepReply) -> None:
     draft.change(draft.cluster, api_vips=api, ingress_vips=ingress)
 
 
-def take_upgrade(draft: Draft, host: Host, reply: StepReply) -> None:
-    """Whether a new agent could be fetched."""
+def take_upgrade(draft: Draft, host: Host, reply: StepReply, asked: Set[str]) -> None:
+    """Whether a new agent could be fetched; nothing when nobody asked for one."""
     found = read_output("upgrade-agent", reply.output or "{}", UpgradeAgentResponse)
     name = effective_name(host) or host.id
-    if found.result == "success" and not reply.exit_code:
-        draft.tell(host, "upgrade_agent_finished", f"Host {name}: fetched agent {found.agent_image}")
-    else:
-        message = f"Host {name}: could not fetch agent {found.agent_image or ''}".rstrip()
-        draft.tell(host, "upgrade_agent_failed", message, severity="error")
+    for image in sorted(asked):
+        if found.result == "success" and found.agent_image == image and not reply.exit_code:
+            draft.tell(host, "upgrade_agent_finished", f"Host {name}: fetched agent {image}")
+        else:
+            message = f"Host {name}: could not fetch agent {image}"
+            draft.tell(host, "upgrade_agent_failed", message, severity="error")

@@ -34,6 +34,10 @@ _QUICK: Final = re.compile(r'"average_rtt_ms":\s*\d\d?(?:\.\d*)?(?=\s*[,}])')
 _KEY: Final = "connectivity"
 _RTT_STEP_MS: Final = 50
 _MAX_SENTENCES: Final = 8
+_MAX_MACS: Final = 8
+_LONGEST_NAME: Final = 64
+"""Characters of a MAC or of the name of an interface."""
+_MAX_RTT_MS: Final = 60_000.0
 _MAX_PEERS: Final = 32
 """With so many peers something is told in words; of the rest it is known that they were not reached."""
 
@@ -116,7 +120,7 @@ class Reading:
         silent = self._take_l2(remote.l2_connectivity or (), entry, bit)
         rtt, loss, unanswered = self._take_l3(remote.l3_connectivity or (), entry, bit)
         small = [
-            f"{each.remote_ip_address} does not get packets as large as the MTU of {each.outgoing_nic}"
+            f"{each.remote_ip_address} does not get packets as large as the MTU of {_short(each.outgoing_nic)}"
             for each in remote.mtu_report or ()
             if not each.mtu_successful and each.remote_ip_address in entry.addresses
         ]
@@ -144,7 +148,8 @@ class Reading:
                 subnet = self._own(address, addresses[address])
                 reached[subnet] = reached.get(subnet, 0) | bit
             elif each.remote_mac:  # Silence is told below, in words of its own.
-                wrong.append(f"{address} answered {each.outgoing_nic} as {each.remote_mac}, which it is not")
+                nic, mac = _short(each.outgoing_nic), _short(each.remote_mac)
+                wrong.append(f"{address} answered {nic} as {mac}, which it is not")
         if len(answered) < len(addresses):
             wrong += self._unanswered(entry, answered)
         return wrong
@@ -178,8 +183,8 @@ class Reading:
                 silent.append(f"{address} did not answer ping")
                 continue
             answered.add(address)
-            slowest = max(slowest, each.average_rtt_ms or 0.0)
-            loss = max(loss, each.packet_loss_percentage or 0.0)
+            slowest = max(slowest, min(each.average_rtt_ms or 0.0, _MAX_RTT_MS))
+            loss = max(loss, min(each.packet_loss_percentage or 0.0, 100.0))
         self._count_families(entry, answered, bit)
         return slowest, loss, silent
 
@@ -247,7 +252,14 @@ def _doubled(answers: Iterable[L2Connectivity], entry: Entry) -> tuple[str, ...]
     for each in answers:
         address = each.remote_ip_address
         if address in entry.addresses and address is not None and each.remote_mac:
-            macs.setdefault(address, set()).add(each.remote_mac.lower())
+            macs.setdefault(address, set()).add(each.remote_mac[:_LONGEST_NAME].lower())
             if not each.successful:
                 false.add(address)
-    return tuple(f"{address} {' '.join(sorted(macs[address]))}" for address in sorted(false))
+    return tuple(
+        f"{address} {' '.join(sorted(macs[address])[:_MAX_MACS])}"
+        for address in sorted(false)[:_MAX_SENTENCES]
+    )
+
+
+def _short(name: str | None) -> str | None:
+    return name and name[:_LONGEST_NAME]

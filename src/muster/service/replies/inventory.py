@@ -20,13 +20,24 @@ from muster.service.derive.disks import (
 from muster.service.derive.phases import HOST_OPEN
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest, StateConflict
-from muster.service.replies.reading import read_output
+from muster.service.replies.reading import check_kept, read_output
 from muster.service.state import Host
 from muster.service.states.host import installation_failed
 
 _REAL: Final = frozenset({None, "", "physical", "vlan", "bond"})
 """Kinds of interfaces that count; older agents tell of these only, and of no kind."""
-MOST: Final = {"interfaces": 1000, "disks": 2000, "routes": 5000, "gpus": 1000, "addresses": 1000}
+MOST: Final = {
+    **{"interfaces": 512, "addresses": 512, "routes": 2000},
+    **{"disks": 1000, "gpus": 256, "processor flags": 512},
+}
+_MOST_BYTES: Final = 1 << 20
+"""Of an inventory that is kept: a thousand disks and hundreds of interfaces take about half of it."""
+_MOST_TEXT: Final = 8192
+"""Bytes of one text, such as the command line of the kernel."""
+_LONGEST: Final = {"host name": 255, "interface name": 64, "MAC": 64, "address": 64}
+_LONGEST_LIST: Final = 1000
+"""Characters that are kept of what is on a disk."""
+_MOST_SHARED: Final = 16 << 10
 _FREQUENCY_STEP_MHZ: Final = 100
 _ACCEPTING: Final = HOST_OPEN | {"installing-in-progress"}
 
@@ -41,7 +52,9 @@ def take_inventory(draft: Draft, host: Host, output: str) -> None:
         )
     found = read_output("inventory", output, Inventory)
     _check_amounts(found)
+    _check_names(found)
     inventory = normalise(found)
+    check_kept("inventory", inventory, most_bytes=_MOST_BYTES, most_text=_MOST_TEXT)
     cluster = None if draft.is_pool else draft.cluster
     judged = judge_disks(inventory, needs_of(host, inventory, cluster))
     if is_again:
@@ -72,6 +85,7 @@ def _check_amounts(inventory: Inventory) -> None:
         "disks": len(inventory.disks or ()),
         "routes": len(inventory.routes or ()),
         "gpus": len(inventory.gpus or ()),
+        "processor flags": len((inventory.cpu.flags if inventory.cpu is not None else None) or ()),
         "addresses": sum(
             len(each.ipv4_addresses or ()) + len(each.ipv6_addresses or ()) for each in interfaces
         ),
@@ -82,6 +96,24 @@ def _check_amounts(inventory: Inventory) -> None:
                 f"the inventory has {amount} {name}; at most {MOST[name]} are taken",
                 hint="leave out those that are virtual or temporary",
             )
+
+
+def _check_names(inventory: Inventory) -> None:
+    """Others are told these, to reach the host or to know it by."""
+    _check_length("host name", inventory.hostname)
+    for each in inventory.interfaces or ():
+        _check_length("interface name", each.name)
+        _check_length("MAC", each.mac_address)
+        for address in (*(each.ipv4_addresses or ()), *(each.ipv6_addresses or ())):
+            _check_length("address", address)
+
+
+def _check_length(what: str, text: str | None) -> None:
+    if text is not None and len(text) > _LONGEST[what]:
+        raise BadRequest(
+            f"the inventory has the {what} {text[: _LONGEST[what]]!r}… of {len(text)} characters",
+            hint=f"at most {_LONGEST[what]} are taken",
+        )
 
 
 def normalise(inventory: Inventory) -> Inventory:
@@ -109,6 +141,10 @@ def _sorted(texts: tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 
 def _disk(disk: Disk) -> Disk:
+    holders = disk.holders and disk.holders[:_LONGEST_LIST]
+    partitions = disk.partition_types and disk.partition_types[:_LONGEST_LIST]
+    if holders != disk.holders or partitions != disk.partition_types:
+        disk = replace(disk, holders=holders, partition_types=partitions)
     if disk.id and not disk.smart and disk.io_perf is None:
         return disk
     return replace(disk, id=disk.id or identify(disk), smart=None, io_perf=None)
@@ -120,6 +156,10 @@ def _cpu(cpu: Cpu) -> Cpu:
 
 
 @lru_cache(maxsize=512)
+def _kept_once(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words
+
+
 def _shared(words: tuple[str, ...]) -> tuple[str, ...]:
     """The same words, kept once: hundreds of hosts have the same processor."""
-    return words
+    return _kept_once(words) if sum(map(len, words)) <= _MOST_SHARED else words

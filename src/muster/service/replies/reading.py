@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
+from muster.service.edge.scan import has_text_over
 from muster.service.refusals import BadRequest
 
 T = TypeVar("T")
@@ -60,6 +61,15 @@ def read_output(step_type: str, output: str, of: type[T]) -> T:
         raise _bad(step_type, "is nested too deeply") from None
     check_numbers(found, output)
     return found
+
+
+def check_kept(step_type: str, kept: Any, *, most_bytes: int = 64 << 10, most_text: int = 4096) -> None:
+    """BadRequest for more than a host needs to say: what it says is stored, and shown to people."""
+    body = msgspec.json.encode(kept)
+    if len(body) > most_bytes:
+        raise _bad(step_type, f"takes more than {most_bytes >> 10} KiB")
+    if has_text_over(body, most_text):
+        raise _bad(step_type, f"has a text of more than {most_text} bytes")
 
 
 def _salvage(step_type: str, output: str, of: type[T], fault: str) -> T:

@@ -13,7 +13,7 @@ import msgspec
 from muster.model.wire.host import HostProgressInfo
 from muster.service.engine import BOOTSTRAP_SILENCE, SILENCE
 from muster.service.realm import Draft, Severity
-from muster.service.refusals import Forbidden, StateConflict
+from muster.service.refusals import Forbidden, StateConflict, Unavailable
 from muster.service.state import Host
 from muster.service.states.fitness import UNASKED, HostFitness
 from muster.service.states.host_effects import EFFECTS
@@ -40,6 +40,8 @@ _OPEN: Final = frozenset({"failure", "error", "pending"})
 _RUNNING: Final = frozenset(RUNNING.split())
 ACCEPTING: Final = frozenset({"insufficient", "ready", "pending-for-input", "adding-hosts"})
 """States of clusters that take in new hosts."""
+MOST_HOSTS: Final = 2000
+"""Hosts of an infra-env in a realm: whoever has its medium can register any number of machines."""
 
 
 def fire(draft: Draft, trigger: Trigger, see: HostSight) -> Row | None:
@@ -153,6 +155,11 @@ def _take_in(draft: Draft, host: Host) -> Host:
         raise StateConflict(
             f"cluster {draft.cluster.name} is {draft.cluster.status} and takes in no hosts",
             hint="wait until it is installed, or reset it",
+        )
+    if sum(each.infra_env_id == host.infra_env_id for each in draft.hosts.values()) >= MOST_HOSTS:
+        raise Unavailable(
+            f"infra-env {host.infra_env_id} has {MOST_HOSTS} hosts already, and takes in no more",
+            hint="delete hosts that are not there any more, or boot the medium of another infra-env",
         )
     status = "discovering-unbound" if draft.is_pool else "discovering"
     day_2 = not draft.is_pool and draft.cluster.kind == "AddHostsCluster"

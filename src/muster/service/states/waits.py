@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from muster.frozen import dataclass
+from muster.model.host_key import fingerprint
 from muster.service.state import Cluster, Host, Waiting
 from muster.service.states.cluster_conditions import INSTALLATION
 from muster.service.states.stages import finalizing_timeout, has_rebooted, host_timeout
@@ -66,7 +67,8 @@ def host_waiting(host: Host, cluster: Cluster | None) -> Waiting | None:
     stage = host.progress.current_stage
     if kind in ("installing", "stage") and host.silent and not has_rebooted(host):
         kind = "lost"
-    if host.enrolment_request is not None and not host.enrolment_request.approved_key:
+    request = host.enrolment_request
+    if request is not None and host.enrolment_approved != fingerprint(request.key):
         kind = "enrolment"
     wait = waits()["host"].get(kind)
     if wait is None:

@@ -73,6 +73,27 @@ async def test_the_owner_logs_in_at_the_first_try_while_ten_thousand_addresses_g
     assert isinstance(again, Session), "who was not checked was not counted"
 
 
+async def test_strangers_from_more_regions_than_there_are_places_block_nothing(tokens: Tokens) -> None:
+    checks = Checks()
+    login = with_password(tokens, checks)
+    strangers = [
+        asyncio.ensure_future(login.log_in(f"10.{each}.0.1", Proof(password="wrong"), NOW))
+        for each in range(2 * attempts.MAX_WAITING)
+    ]
+    await asyncio.sleep(0)
+    assert login.code is not None
+    by_code = await login.log_in(HOME, Proof(code=login.code.show(NOW)), NOW)
+    assert isinstance(by_code, Session), "a code does not wait for passwords"
+    owner = asyncio.ensure_future(login.log_in(HOME, Proof(password="right"), NOW))
+    await asyncio.sleep(0)
+    checks.go.set()
+    answers = [each for each in await asyncio.gather(*strangers) if isinstance(each, Refused)]
+    assert {each.status for each in answers} == {401, 503}
+    assert len(answers) == len(strangers)
+    assert isinstance(await owner, Session), "a network that logged in before has a place of its own"
+    assert isinstance(await login.log_in("198.51.100.1", Proof(password="right"), NOW), Session)
+
+
 async def test_networks_that_logged_in_before_go_first(tokens: Tokens) -> None:
     checks = Checks()
     checks.go.set()

@@ -82,3 +82,14 @@ async def test_who_goes_away_with_what_they_were_given_gives_it_back() -> None:
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     assert budget.total == 0
+
+
+async def test_a_caller_that_leaves_as_room_becomes_free_gives_back_nothing() -> None:
+    budget = Budget(Room(each=10, all=10))
+    await budget.take("a", 10)
+    waiting = asyncio.ensure_future(budget.take("a", 10))
+    await settle()
+    waiting.cancel()
+    budget.give_back("a", 10)
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert (budget.total, budget._used) == (0, {})

@@ -38,8 +38,8 @@ def test_all_control_plane_hosts_encrypt_secrets_with_the_key_of_the_cluster(nam
         assert file.mode == SECRET
         (rule,) = yaml.safe_load(file.data)["resources"]
         assert rule["resources"] == ["secrets"]
-        assert [*rule["providers"][0], *rule["providers"][-1]] == ["secretbox", "identity"]
-        (key,) = rule["providers"][0]["secretbox"]["keys"]
+        (provider,) = rule["providers"]
+        (key,) = provider["secretbox"]["keys"]
         assert base64.b64decode(key["secret"]) == authorities().secrets_key
 
 
@@ -100,9 +100,26 @@ def test_access_to_credentials_is_logged_without_their_bodies(
     assert level(who, verb, what) == "Metadata"
 
 
+@pytest.mark.parametrize("who", [USER, NODE, MANAGER, CONTROLLER], ids=lambda who: who[0])
+@pytest.mark.parametrize("verb", ["get", "create"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        *(f"pods/{each}" for each in ("exec", "attach", "portforward", "proxy")),
+        "services/proxy",
+        "nodes/proxy",
+    ],
+)
+def test_commands_and_proxies_into_pods_and_nodes_are_logged(
+    who: tuple[str, list[str]], verb: str, what: str
+) -> None:
+    assert level(who, verb, what) == "Metadata"
+
+
 @pytest.mark.parametrize(
     ("who", "verb", "what", "expected"),
     [
+        (USER, "delete", "events", "Metadata"),
         (USER, "create", "configmaps", "Metadata"),
         (USER, "get", "pods", "Metadata"),
         (USER, "create", "pods/exec", "Metadata"),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 
 from muster.release.node.cluster import Cluster, Member
 from muster.release.node.firewall import firewall, render_firewall
@@ -36,14 +36,14 @@ def test_the_service_is_reached_on_the_node_that_runs_it() -> None:
 
 
 def test_hosts_are_known_by_the_machine_networks_so_that_more_may_come() -> None:
-    text = render_firewall(replace(THREE, machines=(ip_network("192.0.2.0/24"),)), THREE.first)
-    assert "ip saddr { 192.0.2.0/24 } tcp dport 2380 " in text
-    assert "192.0.2.11, " not in text.replace("ip saddr { 192.0.2.11, 192.0.2.12 } ip ttl 255", "")
+    text = render_firewall(THREE, THREE.first)
+    assert "ip saddr { 192.0.2.0/24 } tcp dport 10256 " in text
+    assert "ip saddr { 192.0.2.0/24, 10.128.0.0/14 } tcp dport 10250 " in text
 
 
-def test_without_machine_networks_the_hosts_are_known_by_their_addresses() -> None:
+def test_etcd_is_open_to_its_members_only() -> None:
     text = render_firewall(WITH_WORKER, WITH_WORKER.first)
-    assert "ip saddr { 192.0.2.10, 192.0.2.11, 192.0.2.12, 192.0.2.13, 192.0.2.14 } tcp dport 2380 " in text
+    assert text.count("ip saddr { 192.0.2.10, 192.0.2.11, 192.0.2.12 } tcp dport ") == 2
 
 
 def peers(cluster: Cluster, host: Member) -> list[str]:

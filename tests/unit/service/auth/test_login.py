@@ -70,16 +70,31 @@ def test_a_code_works_once(login: Login) -> None:
     assert again.status == 401
 
 
-def test_after_some_guesses_an_address_has_to_wait_and_others_need_not(login: Login) -> None:
-    statuses = [finish(login.log_in(HOME, Proof(code="00000000"), NOW)) for _ in range(5)]
+def test_after_some_wrong_passwords_an_address_has_to_wait_and_others_need_not(tokens: Tokens) -> None:
+    async def check(password: str, _hash: str) -> bool:
+        return password == "right"
+
+    settings = LoginSettings(hash_password("right", repeatable("x")))
+    login = Login(settings, tokens, repeatable("x"), check)
+    right, wrong = Proof(password="right"), Proof(password="wrong")
+    statuses = [finish(login.log_in(HOME, wrong, NOW)) for _ in range(5)]
     assert [each.status for each in statuses if isinstance(each, Refused)] == [401, 401, 401, 429, 429]
     last = statuses[-1]
     assert isinstance(last, Refused)
     assert last.retry_after_s == 1
-    waiting = finish(login.log_in(HOME, Proof(code=shown(login)), NOW))
-    assert isinstance(waiting, Refused), "the right code does not help one who has to wait"
-    assert isinstance(finish(login.log_in(THERE, Proof(code=shown(login)), NOW)), Session)
-    assert isinstance(finish(login.log_in(HOME, Proof(code=shown(login)), NOW + 1)), Session)
+    waiting = finish(login.log_in(HOME, right, NOW))
+    assert isinstance(waiting, Refused), "the right password does not help one who has to wait"
+    assert isinstance(finish(login.log_in(THERE, right, NOW)), Session)
+    assert isinstance(finish(login.log_in(HOME, right, NOW + 1)), Session)
+
+
+def test_no_number_of_guesses_delays_a_code(login: Login) -> None:
+    """Not even guesses from the owner's own address."""
+    wrong = [finish(login.log_in(HOME, Proof(code="00000 00000"), NOW)) for _ in range(1000)]
+    assert {each.status for each in wrong if isinstance(each, Refused)} == {401}
+    for _ in range(10):
+        finish(login.log_in(HOME, Proof(password="wrong"), NOW))
+    assert isinstance(finish(login.log_in(HOME, Proof(code=shown(login)), NOW)), Session)
 
 
 @pytest.mark.parametrize("proof", [Proof(), Proof(password="a", code="b")])

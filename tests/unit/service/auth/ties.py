@@ -34,7 +34,7 @@ class Known:
         found = [each for each in known if each[1] == host_id and infra_env_id in (None, each[0])]
         if not found:
             return None
-        (place,) = found
+        place = max(found)  # A service knows one place of each host.
         return Standing(self.statuses.get(host_id, "known"), place in self.control_plane, place in self.keyed)
 
     def status_of(self, cluster_id: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from muster.model.release import KUBERNETES, OPENSHIFT
 from muster.service.checking.manifests import ManifestReport, ManifestToCheck, check_manifest
 from muster.service.decisions.manifests import MAX_BYTES
 
@@ -12,7 +13,7 @@ GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\n  namespace: ku
 
 
 def check(content: str, name: str = "one.yaml") -> ManifestReport:
-    return check_manifest(ManifestToCheck(file_name=name, content=content))
+    return check_manifest(ManifestToCheck(file_name=name, content=content), KUBERNETES)
 
 
 def test_a_good_one_says_what_is_in_it() -> None:
@@ -68,3 +69,19 @@ def test_names_that_no_manifest_can_have(name: str) -> None:
 def test_a_patch_is_a_list() -> None:
     assert check("- op: remove\n  path: /a\n", "one.yaml.patch_1").valid
     assert not check(GOOD, "one.yaml.patch_1").valid
+
+
+LUKS = """\
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata: {name: 99-luks}
+spec: {config: {storage: {luks: [{name: root}]}}}
+"""
+
+
+def test_settings_of_hosts_that_nothing_applies_are_an_error() -> None:
+    report = check(LUKS)
+    assert not report.valid
+    assert "nothing in a release of Kubernetes applies a MachineConfig" in report.problems[0].message
+    wanted = ManifestToCheck(file_name="99-luks.yaml", content=LUKS)
+    assert check_manifest(wanted, OPENSHIFT).valid

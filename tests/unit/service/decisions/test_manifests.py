@@ -7,6 +7,7 @@ from base64 import b64encode
 
 import pytest
 
+from muster.model.release import KUBERNETES, OPENSHIFT
 from muster.model.wire.files import CreateManifestParams, UpdateManifestParams
 from muster.service.decisions import manifests as decide
 from muster.service.realm import Draft
@@ -19,7 +20,7 @@ POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
 
 def put(draft: Draft, name: str, body: bytes = POD) -> None:
     params = CreateManifestParams(file_name=name, content=b64encode(body).decode())
-    decide.create_manifest(draft, params, decide.read_manifest(name, params.content))
+    decide.create_manifest(draft, params, decide.read_manifest(name, params.content, KUBERNETES))
 
 
 def test_it_is_kept_renamed_and_removed() -> None:
@@ -70,9 +71,17 @@ def test_json_and_patches_are_manifests() -> None:
 
 def test_content_that_is_not_base64() -> None:
     with pytest.raises(BadRequest, match="not base64"):
-        decide.read_manifest("a.yaml", "%%")
+        decide.read_manifest("a.yaml", "%%", KUBERNETES)
 
 
 def test_a_cluster_under_way_keeps_its_manifests() -> None:
     with pytest.raises(StateConflict, match="its manifests are fixed"):
         put(Draft(make_realm(0, status="installing"), NOW), "a.yaml")
+
+
+def test_a_machine_config_is_refused_where_nothing_applies_it() -> None:
+    text = "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata: {name: a}\n"
+    content = base64.b64encode(text.encode()).decode()
+    with pytest.raises(BadRequest, match="nothing in a release of Kubernetes applies a MachineConfig"):
+        decide.read_manifest("a.yaml", content, KUBERNETES)
+    assert decide.read_manifest("a.yaml", content, OPENSHIFT)

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from muster.config.settings_page import PARAMS
+from muster.model.release import KUBERNETES
 from muster.model.settings_support import Setting, Support, reported
 from muster.service.decisions.clusters import override_install_config
 from muster.service.decisions.settings import refuse_settings, tell_without_effect
@@ -56,7 +57,7 @@ def params_of(document: str, values: Mapping[str, Any]) -> msgspec.Struct:
 def told(given: Any, document: str = "") -> list[str]:
     """The warnings about settings without effect."""
     draft = Draft(make_realm(0), NOW)
-    tell_without_effect(draft, draft.cluster, given, document)
+    tell_without_effect(draft, draft.cluster, given, KUBERNETES, document)
     return [each.message for each in draft.events if each.name == "setting_without_effect"]
 
 
@@ -65,11 +66,11 @@ def test_a_setting_that_is_not_done_is_refused_or_reported(row: Setting) -> None
     params = params_of(row.document, SAMPLES[row.path])
     if row.support["kubernetes"] is Support.REFUSED:
         with pytest.raises(BadRequest) as refused:
-            refuse_settings(params)
+            refuse_settings(params, KUBERNETES)
         assert refused.value.message == f"{row.path}: not done by a release of Kubernetes; {row.reason}"
         assert refused.value.hint == row.fix
     else:
-        refuse_settings(params)
+        refuse_settings(params, KUBERNETES)
         assert told(params) == [f"No effect with a release of Kubernetes: {row.path} ({row.reason})"]
 
 
@@ -86,7 +87,7 @@ def test_a_setting_that_is_not_done_is_refused_or_reported(row: Setting) -> None
 )
 def test_values_that_ask_for_nothing_are_accepted(document: str, values: dict[str, Any]) -> None:
     params = params_of(document, values)
-    refuse_settings(params)
+    refuse_settings(params, KUBERNETES)
     assert told(params) == []
 
 
@@ -106,14 +107,16 @@ def test_one_event_tells_of_all_settings() -> None:
 def test_overrides_of_the_install_config_are_judged_like_the_file() -> None:
     draft = Draft(make_realm(0), NOW)
     with pytest.raises(BadRequest, match="fips: not done by a release of Kubernetes"):
-        override_install_config(draft, '{"fips": true}')
+        override_install_config(draft, '{"fips": true}', KUBERNETES)
     with pytest.raises(BadRequest, match=r"compute\.diskSetup: not done"):
-        override_install_config(draft, '{"compute": [{"name": "worker", "diskSetup": [{"type": "swap"}]}]}')
+        override_install_config(
+            draft, '{"compute": [{"name": "worker", "diskSetup": [{"type": "swap"}]}]}', KUBERNETES
+        )
     assert draft.cluster.install_config_overrides == ""
-    override_install_config(draft, '{"fips": false, "cpuPartitioningMode": "AllNodes"}')
+    override_install_config(draft, '{"fips": false, "cpuPartitioningMode": "AllNodes"}', KUBERNETES)
     assert "AllNodes" in draft.cluster.install_config_overrides
     assert [each.name for each in draft.events if each.name] == ["setting_without_effect"]
-    override_install_config(draft, '{"controlPlane": {"hyperthreading": "Disabled"}}')
+    override_install_config(draft, '{"controlPlane": {"hyperthreading": "Disabled"}}', KUBERNETES)
     assert "controlPlane.hyperthreading (every host" in draft.events[-1].message
-    override_install_config(draft, "")
+    override_install_config(draft, "", KUBERNETES)
     assert draft.cluster.install_config_overrides == ""

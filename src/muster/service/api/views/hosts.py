@@ -14,7 +14,7 @@ from muster.model.wire.reports import DiskInfo, DomainResolutionResponse
 from muster.model.wire.steps import NextStepCmdRequest
 from muster.service.api.views.text import PREFIX, copier, json_or_none, json_text, show_verdicts
 from muster.service.derive.names import effective_name
-from muster.service.state import Cluster, EnrolmentRequest, Host
+from muster.service.state import Cluster, Host
 from muster.service.states.stages import stages_of
 from muster.service.validations.registry import HOST
 
@@ -26,6 +26,7 @@ _PEER: Final = (
     *("kind", "id", "href", "status", "status_info", "cluster_id", "infra_env_id"),
     *("requested_hostname", "role", "suggested_role", "bootstrap", "progress", "enrolment_request"),
 )
+_NOTED: Final = ("kind", "id", "href", "status", "status_info", "infra_env_id")
 _SEALED: Final = ("fencing_credentials",)
 _copy = copier(Host, WireHost, "status_info", *_REWORDED, *_SEALED)
 
@@ -46,7 +47,7 @@ def show_host(
         connectivity=None if connectivity is None else connectivity.decode("utf-8", "replace"),
         inventory=json_text(host.inventory) if inventory and host.inventory is not None else None,
         key_fingerprint=fingerprint(host.public_key) if host.public_key else None,
-        enrolment_request=_request(host.enrolment_request),
+        enrolment_request=_request(host),
         **_stages(host, cluster),
         **_heard(host, heard_at),
         **_reports(host),
@@ -59,6 +60,11 @@ def show_peer(host: WireHost) -> WireHost:
     return WireHost(**{name: getattr(host, name) for name in _PEER})
 
 
+def show_noted(host: WireHost) -> WireHost:
+    """A host as one that gets no token sees it: it only learns that it has to boot from its disk."""
+    return WireHost(**{name: getattr(host, name) for name in _NOTED})
+
+
 def show_registration(host: WireHost, agent_version: str, retry_seconds: int) -> HostRegistrationResponse:
     """A host that has just registered, and how its agent goes on."""
     request = NextStepCmdRequest(
@@ -69,15 +75,17 @@ def show_registration(host: WireHost, agent_version: str, retry_seconds: int) ->
     return HostRegistrationResponse(**values, next_step_runner_command=command)
 
 
-def _request(request: EnrolmentRequest | None) -> WireRequest | None:
+def _request(host: Host) -> WireRequest | None:
+    request = host.enrolment_request
     if request is None:
         return None
+    key = fingerprint(request.key)
     return WireRequest(
-        key=fingerprint(request.key),
+        key=key,
         address=request.address,
         requested_at=request.requested_at,
         differs=request.differs,
-        approved=request.approved_key == request.key,
+        approved=host.enrolment_approved == key,
     )
 
 
