@@ -31,7 +31,7 @@ from muster.service.auth.tokens import Tokens
 from tests.browser.crew import Crew
 from tests.browser.serving import CLUSTER, CODE, HURRIED, INFRA_ENV, READY
 from tests.component.service.processes import free_port
-from tests.component.service.whole import API, machines, small_release
+from tests.component.service.whole import API, host_epoch, machines, small_release
 
 QUICK = Pace(work=0.002, waits=0.02)
 PATIENCE_S = 60.0
@@ -115,11 +115,11 @@ class Stage:
     def _host_token(self, path: str) -> str:
         """The own token of a host of the control plane; for a host that is not known, that of the medium."""
         hosts = self.ask("GET", f"/infra-envs/{INFRA_ENV}/hosts") or ()
-        known = [each["id"] for each in hosts if "master" in (each["role"], each["suggested_role"])]
+        known = [each for each in hosts if "master" in (each["role"], each["suggested_role"])]
         if not known or "/progress" in path:
             return self._token()
-        grant = Grant(Persona.HOST, Scope(INFRA_ENV, None, known[0]), time.time() + 3600, epoch=1)
-        return self.tokens.issue(grant)
+        scope, epoch = Scope(INFRA_ENV, None, known[0]["id"]), host_epoch(known[0], 1)
+        return self.tokens.issue(Grant(Persona.HOST, scope, time.time() + 3600, epoch=epoch))
 
     # Looking and telling beside the browser
 

@@ -25,6 +25,10 @@ SECRET = "hunter2"
         f"pullSecret:\n\n  {SECRET}\n",
         f"identitytoken: {SECRET}",
         f"kind: Secret\nstringData:\n  config: {SECRET}\n",
+        f"-- - my.token-of.mine' : {SECRET}",
+        f"  --psk: {SECRET}",
+        f"proxy: {SECRET}@{SECRET}/@x.example.com proxy:proxy:{SECRET}@y.example.com",
+        f"noproxy: http://h,proxy:x:{SECRET}@h",
     ],
 )
 def test_lines_with_secrets_are_masked(text: str) -> None:
@@ -46,3 +50,20 @@ def test_arguments() -> None:
 def test_messages() -> None:
     assert SECRET not in redact(f"cannot reach https://me:{SECRET}@r.example.com/v2")
     assert redact("plain words: 42") == "plain words: 42"
+
+
+def test_the_login_of_a_proxy_ends_at_the_last_at_of_a_word() -> None:
+    assert redact("proxy: a/b@c@host proxy=x@y proxy:proxy:@h") == "proxy: ••••@host proxy=x@y proxy:••••@h"
+    assert redact("proxy:x proxy: http://a/b:c@d@e,proxy:f g@h") == "proxy:x proxy: http://••••@e,proxy:f g@h"
+
+
+@pytest.mark.parametrize(
+    "word", ["token", "-", "-token", "token-", "proxy:", "proxy:a://b:", "auth:", 'auth:"', "a://", "+", "a:"]
+)
+def test_the_time_grows_with_the_length_of_a_text_alone(word: str) -> None:
+    """With 2 MiB, quadratic time is hours; "-----token" was cubic."""
+    text = word * ((2 << 20) // len(word))
+    assert redact(text).startswith(word[:4])
+    assert masked_lines(text).keys() <= {1}
+    half = len(text) // 2
+    assert masked_lines("-" * half + text[:half]).keys() <= {1}

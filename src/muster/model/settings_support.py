@@ -22,7 +22,10 @@ KINDS: Final = (KUBERNETES, OPENSHIFT)
 """The kinds of releases."""
 MACHINE_CONFIGS: Final = "machineconfiguration.openshift.io/"
 """The API group of manifests that ask for settings of hosts, such as encrypted disks."""
-HOST_SETTINGS_REASON: Final = "nothing in a release of Kubernetes applies a MachineConfig; disks, files and kernel arguments stay as they are"
+HOST_SETTINGS_REASON: Final = (
+    "nothing in a release of Kubernetes applies a MachineConfig;"
+    " disks, files and kernel arguments stay as they are"
+)
 HOST_SETTINGS_FIX: Final = "remove it"
 
 

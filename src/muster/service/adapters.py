@@ -17,6 +17,7 @@ from muster.service.auth.host_keys import Challenges
 from muster.service.auth.personas import Grant, Persona, Scope, Standing
 from muster.service.auth.secrets import Place, Safe
 from muster.service.auth.tokens import Tokens
+from muster.service.decisions.enrolment import epoch_of_host
 from muster.service.derive.roles import CONTROL_PLANE, effective_role
 from muster.service.engine import Engine
 from muster.service.media.boot import boot_script, redirect_script
@@ -107,7 +108,7 @@ class HostTies:
 
     def enrolment_of(self, infra_env_id: str, host_id: str) -> int:
         try:
-            return self._engine.host(host_id, infra_env_id).enrolment
+            return epoch_of_host(self._engine.host(host_id, infra_env_id))
         except NotFound:
             return -1
 
@@ -240,13 +241,13 @@ class HostTokens:
         self._tokens, self._ties, self._clock = tokens, ties, clock
         self.challenge, self.is_proof = challenges.make, challenges.is_proof
 
-    def issue(self, infra_env_id: str, host_id: str, enrolment: int | None = None) -> str:
-        """A token of an enrolment, by default of the present one."""
+    def issue(self, infra_env_id: str, host_id: str, epoch: int | None = None) -> str:
+        """A token of an epoch of the host, by default of the present one."""
         expires = (self._clock() + AGENT_TOKEN_LASTS).timestamp()
-        if enrolment is None:
-            enrolment = self._ties.enrolment_of(infra_env_id, host_id)
+        if epoch is None:
+            epoch = self._ties.enrolment_of(infra_env_id, host_id)
         scope = Scope(infra_env_id, None, host_id)
-        return self._tokens.issue(Grant(Persona.HOST, scope, expires, epoch=enrolment))
+        return self._tokens.issue(Grant(Persona.HOST, scope, expires, epoch=epoch))
 
 
 def epoch_of(infra_env: InfraEnv) -> int:

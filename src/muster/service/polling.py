@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -52,7 +50,7 @@ async def note_poll(service: Service, host: Host, timestamp: int, *, enrolled: b
     """What the question itself tells: the host is there, what its clock says, whose token it has."""
     now = service.now()
     service.upkeep.note(host.id)
-    may_write = not service.seconds_to_write(host.id)
+    may_write = not service.bounds.seconds_to_write(host.id, "", now.timestamp())
     offset = _offset(host, timestamp, now) if may_write else host.clock_offset_s
     reads = host.media_status == "disconnected" and _reads_medium(host, service.sent.get(host.id), now)
     is_new = host.silent or reads or offset != host.clock_offset_s or (enrolled and not host.enrolled)
@@ -127,22 +125,6 @@ def plan_next(service: Service, host: Host, *, waits: bool = False) -> Found:
     sent = service.sent.get(host.id) or Sent()
     plan = next_steps(_scene(service, host, waits=waits), sent)
     return Found(service, host, plan.steps, plan.sent)
-
-
-@contextmanager
-def newest(service: Service, host_id: str) -> Iterator[Callable[[], bool]]:
-    """One question of a host, which may wait: whether the host asked nothing later.
-
-    Whatever it asked before and still waits for is called. Nobody knows of a host that went away whether it
-    waits, so that no more than one question of each host does.
-    """
-    question = service.polls[host_id] = object()
-    service.news.call((host_id,))
-    try:
-        yield lambda: service.polls.get(host_id) is question
-    finally:
-        if service.polls.get(host_id) is question:
-            del service.polls[host_id]
 
 
 def asked_of(service: Service, host: Host, step_type: StepType | None) -> frozenset[str]:

@@ -8,7 +8,6 @@ answered after whatever it shows has been committed.
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 import uuid
 from collections import Counter
@@ -20,10 +19,9 @@ from typing import Final, TypeVar
 from muster.model.wire.reports import StepReply
 from muster.service.background import Handle
 from muster.service.clock import WatchedClock
-from muster.service.edge.budget import Budget
-from muster.service.edge.connections import Room
 from muster.service.edge.rate import Allowance, Rate
 from muster.service.engine import Engine
+from muster.service.host_bounds import HostBounds
 from muster.service.log_archives import LogArchives, StoredArchives
 from muster.service.logs import Tail, Turns
 from muster.service.news import Newsroom
@@ -34,7 +32,7 @@ from muster.service.refusals import NotFound, Outdated, Unavailable
 from muster.service.state import Kind
 from muster.service.states.clock import extend_waits, move_times
 from muster.service.steps.sent import Sent, note_reply
-from muster.service.store.port import Change, ConflictError, Store, StoreError, encode
+from muster.service.store.port import Change, ConflictError, Store, StoreError
 from muster.service.surroundings import Committer, Surroundings
 from muster.service.upkeep import Upkeep
 from muster.service.validations.disabled import is_judged_otherwise, judge_again
@@ -61,13 +59,11 @@ class Service:
         news: Newsroom | None = None,
     ) -> None:
         self.engine, self.store, self.around = engine, store, around
-        self.news = news or Newsroom()
+        self.news, self.bounds = news or Newsroom(), HostBounds()
         self.preparer = Preparer(self)
         self.started_at = around.clock()
         self.sent: dict[str, Sent] = {}
         """What each host was told to do. Not worth a write: after a start it is told again."""
-        self.polls: dict[str, object] = {}
-        """The newest question of each host that waits for instructions: it alone goes on waiting."""
         self.images: dict[tuple[str, str], tuple[str, ...]] = {}
         """What hosts need of each release that was asked for."""
         self.tails: dict[str, Tail] = {}
@@ -77,14 +73,6 @@ class Service:
         """Of all hosts of a cluster together."""
         self.log_lines = Allowance(Rate(burst=2000, per_second=100))
         """What hosts told of their journals, by host id."""
-        self.host_writes = Allowance(Rate(burst=64 << 20, per_second=16 << 10))
-        """Bytes that each host causes to be written: events, files, and its own row again and again."""
-        self.realm_writes = Allowance(Rate(burst=2 << 30, per_second=128 << 10))
-        """Bytes of events and files, which stay, that all hosts of a realm cause together."""
-        self.registrations = Allowance(Rate(burst=1000, per_second=1))
-        """New hosts of each infra-env."""
-        self.medium_uploads = Budget(Room(each=6, all=8))
-        """Logs that are being uploaded at the same time, by the infra-env of the hosts that send them."""
         self.logs: LogArchives = around.logs or StoredArchives(store, self._put_documents, self.new_id)
         self.log_views = Turns("logs")
         """Who reads archives of logs: one at a time."""
@@ -191,23 +179,10 @@ class Service:
             realm = find()
             change, answer = self.engine.change(realm, decide, self.now(), self._cause(request_id))
             if host and change is not None:
-                self._charge(host, change)
+                self.bounds.charge(host, change, self.now().timestamp())
             if await self._commit([change] if change is not None else [], realm.id):
                 return answer
         raise Unavailable("too many others change the same cluster", hint="ask again")
-
-    def _charge(self, host: str, change: Change) -> None:
-        now, row = self.now().timestamp(), change.rows.get(("host", host))
-        stays = sum(len(encode(each)) for each in change.events)
-        stays += sum(len(body or b"") for body in change.documents.values())
-        self.realm_writes.charge(change.realm, stays, now)
-        self.host_writes.charge(host, stays + (len(encode(row)) if row is not None else 0), now)
-
-    def seconds_to_write(self, host: str, realm: str = "") -> int:
-        """How long until a host may cause more to be written, if its realm is named, of that too."""
-        now = self.now().timestamp()
-        in_realm = self.realm_writes.wait(realm, now) if realm else 0.0
-        return math.ceil(max(self.host_writes.wait(host, now), in_realm))
 
     async def _put_documents(self, realm: str, documents: dict[tuple[str, str], bytes | None]) -> None:
         """Write files of a cluster, without an event."""

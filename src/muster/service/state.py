@@ -117,7 +117,7 @@ class Host(State, frozen=True, kw_only=True):
     enrolled: bool = False
     """It has called with a token of its own."""
     enrolment: int = 0
-    """A random number of the time that it was bound to its key: own tokens with another one are worthless."""
+    """How often it was bound to a key; own tokens from before are worthless."""
     # What it is told to be.
     role: str = "auto-assign"
     suggested_role: str = "auto-assign"

@@ -88,7 +88,7 @@ class Links(Protocol):
 class HostCredentials(Protocol):
     """What gives hosts tokens of their own."""
 
-    def issue(self, infra_env_id: str, host_id: str, enrolment: int | None = None) -> str: ...
+    def issue(self, infra_env_id: str, host_id: str, epoch: int | None = None) -> str: ...
 
     def challenge(self, infra_env_id: str, host_id: str) -> str:
         """What a host has to sign to prove that it has its key."""

@@ -382,8 +382,10 @@ class Slow:
 
     def __init__(self) -> None:
         self.idle = asyncio.Event()
-        self.idle.set()
         self.goes_on = asyncio.Event()
+
+    async def let_end(self) -> None:
+        pass
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Length": "3"})
@@ -410,7 +412,7 @@ def test_connections_to_media_are_few_and_those_that_are_open_stay() -> None:
         listening = socket.create_server(("127.0.0.1", 0))
         port = listening.getsockname()[1]
         place = Place(listening, patience_s=60, most=5, most_each=2)
-        async with open_server(desk, place, logging.getLogger("media"), desk.idle.wait):
+        async with open_server(desk, place, logging.getLogger("media"), desk.let_end):
             crowd = [await come_in(port, f"127.0.0.{2 + each // 4}") for each in range(8)]
             assert [each is not None for each in crowd] == [True, True, False, False] * 2
             assert await come_in(port, "127.0.0.4") is not None, "others are not affected"

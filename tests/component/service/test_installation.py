@@ -16,12 +16,22 @@ async def finish(site: Whole, cluster: dict[str, Any]) -> None:
     report = {"name": "console", "status": "available", "status_info": "up"}
     got = await site.ask("PUT", f"{path}/monitored-operators", report, X_Secret_Key=agent)
     assert got.status == 200, got.body
+    before = await credential(site, path, "kubeconfig-noingress")
     got = await site.ask("POST", f"{path}/uploads/ingress-cert", INGRESS, X_Secret_Key=agent)
     assert got.status == 201, got.body
+    kept = await site.ask("GET", f"{path}/downloads/files?file_name=ingress-ca.crt")
+    assert kept.body.decode().strip() == INGRESS.strip()
+    assert await credential(site, path, "kubeconfig") == before, "it is not among the authorities of the API"
     got = await site.ask(
         "POST", f"{path}/actions/complete-installation", {"is_success": True}, X_Secret_Key=agent
     )
     assert got.status == 202, got.body
+
+
+async def credential(site: Whole, cluster: str, name: str) -> bytes:
+    got = await site.ask("GET", f"{cluster}/downloads/credentials?file_name={name}")
+    assert got.status == 200, got.body
+    return got.body
 
 
 def test_three_hosts_become_a_cluster(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from muster.release.store.store import create_store
 from muster.service.adapters import AGENT_TOKEN_LASTS
 from muster.service.auth.personas import Grant, Persona, Scope
 from muster.service.auth.tokens import Tokens
+from muster.service.decisions.enrolment import enrolment_epoch
 from muster.service.hosting import Running, Settings, Sockets, now
 from muster.serving.listen import open_socket, parse_endpoint
 from tests.releases import make_whole, put_whole
@@ -51,6 +52,11 @@ class Answer:
     @property
     def json(self) -> Any:
         return json.loads(self.body)
+
+
+def host_epoch(host: Mapping[str, Any], count: int) -> int:
+    """The epoch of the tokens of a host, as it is shown, that was bound to a key so often."""
+    return enrolment_epoch(host.get("key_fingerprint") or "", count)
 
 
 @dataclass
@@ -113,9 +119,9 @@ class Person:
     async def controller_token(self, cluster_id: str) -> str:
         """The own token of a host of the control plane, which tells how far its cluster is."""
         host = await self.controller(cluster_id)
-        for enrolment in range(1, 50):
-            scope = Scope(host["infra_env_id"], None, host["id"])
-            token = self.tokens.issue(Grant(Persona.HOST, scope, time.time() + 3600, epoch=enrolment))
+        for count in range(50):
+            scope, epoch = Scope(host["infra_env_id"], None, host["id"]), host_epoch(host, count)
+            token = self.tokens.issue(Grant(Persona.HOST, scope, time.time() + 3600, epoch=epoch))
             got = await self.ask("GET", f"/clusters/{cluster_id}/why", X_Secret_Key=token)
             if got.status != HTTPStatus.FORBIDDEN:
                 return token

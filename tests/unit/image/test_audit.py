@@ -7,11 +7,13 @@ import base64
 import json
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from muster.image.audit import Secret, audit, hide
+from muster.image.audit import Secret, audit, audit_within, hide
 
+LONG = 2 << 20
+"""Characters of a text for which a search in quadratic time takes hours."""
 KEY = (
     ec.generate_private_key(ec.SECP256R1())
     .private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -145,3 +147,62 @@ def test_keys_inside_of_documents_are_told_apart() -> None:
 def test_what_is_shown_has_no_secrets(text: str, hidden: str) -> None:
     assert hidden not in hide(text)
     assert "fine" in hide("OTHER=fine\n")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "token",
+        "-",
+        "- token",
+        "eyJ-",
+        "eyJa.",
+        "data:",
+        "a://b:",
+        "proxy:",
+        "auth:",
+        "-----BEGIN PRIVATE KEY-----",
+    ],
+)
+def test_the_time_of_a_search_grows_with_the_length_of_a_text_alone(word: str) -> None:
+    text = word * (LONG // len(word))
+    assert audit({"here": text, "there": f"a: '{text}'"}) == ()
+    assert hide(text).startswith(word[:5])
+
+
+def test_a_token_with_words_before_it() -> None:
+    text = f"a.b-{token(auth_scheme='userAuth')}.more"
+    assert audit({"here": text}) == (Secret("here", "token", "for userAuth, never expires"),)
+    assert hide(text) == "a.b-••••.more"
+    assert audit({"here": "eyJ.eyJh.a eyJh.eyJ.a eyJh.eyJh. xeyJh.eyJh.a"}) == ()
+
+
+def test_keys_that_follow_each_other_and_one_without_an_end() -> None:
+    text = f"a\n{KEY}b\n{KEY}c\n{KEY.splitlines()[0]}\nhunter2"
+    searched: list[str] = []
+    found = audit_within({"here": text}, lambda: bool(searched.append("again")))
+    assert found == ((Secret("here", "private key", "ECDSA secp256r1"),), ())
+    assert len(searched) == 4, "the time is looked at before each secret, too"
+    assert "hunter2" not in hide(text)
+    assert hide(text).startswith(
+        "a\n-----BEGIN PRIVATE KEY----- ••••\nb\n-----BEGIN PRIVATE KEY----- ••••\nc\n"
+    )
+
+
+def test_an_rsa_key_is_described_and_not_checked() -> None:
+    """To check the numbers of a key took 0.05 s and more for each one of a medium."""
+    numbers = rsa.generate_private_key(65537, 2048).private_numbers()
+    made = numbers.private_key(unsafe_skip_rsa_key_validation=True)
+    right = made.private_bytes(Encoding.DER, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    half = numbers.p.to_bytes(128, "big")
+    wrong = base64.encodebytes(right.replace(half, half[:-1] + bytes([half[-1] ^ 2]))).decode()
+    text = f"-----BEGIN RSA PRIVATE KEY-----\n{wrong}-----END RSA PRIVATE KEY-----\n"
+    assert audit({"here": text}) == (Secret("here", "private key", "RSA 2048"),)
+
+
+def test_a_long_key_does_not_stand_in_the_path_of_each_value_under_it() -> None:
+    inner = json.dumps({"k" * 100_000: [{"password": f"b{number}"} for number in range(100)]})
+    found = audit({"here": json.dumps({"a": inner})})
+    assert len(found) == 100
+    assert {len(each.detail) for each in found} == {501}
+    assert found[0].detail.endswith("k[0].password")

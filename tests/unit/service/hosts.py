@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
@@ -127,12 +128,14 @@ def settle(draft: Draft) -> int:
     return rounds
 
 
-def answer(realm: Realm, number: int, step_type: Any, output: Any, exit_code: int = 0) -> Draft:
+def answer(
+    realm: Realm, number: int, step_type: Any, output: Any, exit_code: int = 0, asked: Collection[str] = ()
+) -> Draft:
     """A host answers a step; everything that follows is applied."""
     draft = Draft(realm, NOW)
     text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
     reply = StepReply(step_type=step_type, step_id=f"{step_type}-0", exit_code=exit_code, output=text)
-    take_reply(draft, realm.hosts[host_id(number)], reply, lambda draft, host, why: None)
+    take_reply(draft, realm.hosts[host_id(number)], reply, lambda draft, host, why: None, frozenset(asked))
     settle(draft)
     return draft
 

@@ -8,7 +8,8 @@ import pytest
 from muster.lab.sim.shell import finish
 from muster.lab.sim.simulation import Simulation
 from muster.model.wire.reports import StepReply
-from muster.service.polling import Poll, answer_poll
+from muster.service.edge.rate import Allowance, Rate
+from muster.service.polling import Poll, answer_poll, asked_of
 from muster.service.refusals import Unavailable
 from muster.service.service import Service
 from muster.service.state import Host
@@ -72,3 +73,29 @@ def test_who_waits_is_looked_at_when_something_comes_up_by_itself(run: Simulatio
     assert not held.is_worth_it
     assert 30 < held.seconds_to_look(600.0) <= 60
     assert held.seconds_to_look(5.0) == 5.0
+
+
+def test_names_that_a_step_is_about(run: Simulation) -> None:
+    service, host = host_of(run)
+    images = asked_of(service, host, "container-image-availability")
+    assert len(images) == 1
+    assert next(iter(images)) in next(iter(service.images.values()))
+    cluster = service.engine.cluster(host.cluster_id or "")
+    names = asked_of(service, host, "domain-resolution")
+    assert f"api.{cluster.name}.{cluster.base_dns_domain}" in names
+    assert asked_of(service, host, "upgrade-agent") == frozenset(), "nobody asks for that"
+    assert asked_of(service, host, "inventory") == frozenset()
+
+
+def test_a_clock_is_not_noted_for_a_host_that_wrote_too_much(run: Simulation) -> None:
+    service, host = host_of(run)
+    finish(answer_poll(service, host, POLL))
+    now = int(service.now().timestamp())
+    service.bounds.host_writes = Allowance(Rate(burst=1, per_second=1))
+    service.bounds.host_writes.charge(host.id, 100, service.now().timestamp())
+    finish(answer_poll(service, service.engine.host(host.id), Poll(now + 5000, enrolled=True, waits=True)))
+    assert service.engine.host(host.id).clock_offset_s in (None, 0)
+    service.bounds.host_writes = Allowance(Rate(burst=100_000, per_second=1))
+    finish(answer_poll(service, service.engine.host(host.id), Poll(now + 5000, enrolled=True, waits=True)))
+    assert service.engine.host(host.id).clock_offset_s == 5000
+    assert service.bounds.host_writes._sources, "it counts"

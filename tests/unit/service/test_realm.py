@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from muster.service.realm import Cause, Draft, Realm, fold
+from muster.service.realm import MOST_MESSAGE, Cause, Draft, Realm, fold
 from tests.unit.service.hosts import CLUSTER, NOW, host_id, make_host, make_realm
 
 
@@ -74,3 +74,13 @@ def test_a_cluster_that_goes_takes_the_realm_with_it() -> None:
     draft.apply()
     assert list(realm.subjects()) == []
     assert realm.find("cluster", CLUSTER) is None
+
+
+def test_a_message_that_is_too_long_is_cut() -> None:
+    draft = Draft(make_realm(1), NOW)
+    draft.tell(draft.cluster, "x", "y" * MOST_MESSAGE)
+    draft.tell(draft.cluster, "x", "y" * (4 << 20))
+    whole, cut = (each.message for each in draft.events)
+    assert whole == "y" * MOST_MESSAGE
+    assert len(cut) == MOST_MESSAGE
+    assert cut.endswith("y … (cut)")

@@ -88,7 +88,7 @@ class NoLinks:
 class NoTokens:
     """Nobody asks who a modelled host is."""
 
-    def issue(self, infra_env_id: str, host_id: str, enrolment: int | None = None) -> str:  # noqa: ARG002
+    def issue(self, infra_env_id: str, host_id: str, epoch: int | None = None) -> str:  # noqa: ARG002
         return f"{infra_env_id}/{host_id}"
 
     def challenge(self, infra_env_id: str, host_id: str) -> str:

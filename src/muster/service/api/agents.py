@@ -32,12 +32,13 @@ from muster.service.decisions.enrolment import (
     Ruling,
     approve,
     enrol,
+    epoch_of_host,
     request_approval,
     rule_on,
     withdraw_request,
 )
 from muster.service.decisions.replies import take_reply
-from muster.service.polling import Poll, answer_poll, asked_of, newest, plan_next
+from muster.service.polling import Poll, answer_poll, asked_of, plan_next
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import BadRequest, Forbidden, NotFound, StateConflict
 from muster.service.state import Host
@@ -51,7 +52,6 @@ _HEARD: Final = timedelta(seconds=90)
 """A host that called so recently is running: agents wait at most 60 s for their next step."""
 _LONGEST_VERSION: Final = 100
 _LONGEST_INFO: Final = 2000
-_ENROLMENT_BYTES: Final = 6
 
 
 @answers("v2RegisterHost")
@@ -66,14 +66,14 @@ async def register_host(call: Call) -> Reply:
     if refused := _refuse_many(call, host_id, claim):
         return refused
     await _check_cluster(call, infra_env_id)
-    ruling, enrolment = await _decide(call, host_id, claim)
+    ruling, epoch = await _decide(call, host_id, claim)
     if ruling not in (Ruling.ACCEPT, Ruling.ENROL, Ruling.NOTE):
         return _refuse(call, host_id, ruling, claim)
     service.sent.pop(host_id, None)
     shown = shown_host(call, service.engine.host(host_id, infra_env_id))
     if ruling is Ruling.NOTE:
         return reply(show_registration(show_noted(shown), version, _RETRY_S), 201)
-    token = service.around.host_tokens.issue(infra_env_id, host_id, enrolment)
+    token = service.around.host_tokens.issue(infra_env_id, host_id, epoch)
     return reply(show_registration(shown, version, _RETRY_S), 201, (TOKEN_HEADER, token))
 
 
@@ -101,7 +101,7 @@ def _refuse_many(call: Call, host_id: str, claim: Claim) -> Reply | None:
     is_new = service.engine.find_host(host_id) is None and (claim.key or service.around.house.admits_keyless)
     if not is_new or call.grant is None or call.grant.persona is Persona.USER:
         return None
-    if service.registrations.take(infra_env_id, 1, service.now().timestamp()).granted:
+    if service.bounds.registrations.take(infra_env_id, 1, service.now().timestamp()).granted:
         return None
     reason = f"too many new hosts of infra-env {infra_env_id} registered; register again later"
     return error_reply(429, reason, ("retry-after", str(_APPROVAL_S)))
@@ -121,10 +121,9 @@ def _may_note(call: Call, host_id: str) -> bool:
 
 
 async def _decide(call: Call, host_id: str, claim: Claim) -> tuple[Ruling, int]:
-    """Decide on a registration, and do what was decided; also says which enrolment its token is of."""
+    """Decide on a registration, and do what was decided; also says which epoch its token is of."""
     service, infra_env_id = call.service, call.ids["infra_env_id"]
     is_person = call.grant is not None and call.grant.persona is Persona.USER
-    number = int.from_bytes(service.around.chance(_ENROLMENT_BYTES)) | 1
     rulings: list[tuple[Ruling, int]] = []
     heard: list[datetime | None] = []
     """When the host was heard before this call; the first run of the decision finds it out."""
@@ -145,13 +144,13 @@ async def _decide(call: Call, host_id: str, claim: Claim) -> tuple[Ruling, int]:
         if is_noted or ruling in (Ruling.ACCEPT, Ruling.ENROL):
             states.register(draft, _new_host(draft, infra_env_id, host_id, claim))
         if ruling is Ruling.ENROL:
-            enrol(draft, host_id, claim, number)
+            enrol(draft, host_id, claim)
         if ruling is Ruling.ACCEPT:
             withdraw_request(draft, draft.hosts[host_id])
         if ruling in (Ruling.ACCEPT, Ruling.ENROL):
             # Now, not after the commit: of two with different keys, one gets the place.
             service.upkeep.note(host_id)
-        rulings.append((ruling, draft.hosts[host_id].enrolment if host_id in draft.hosts else 0))
+        rulings.append((ruling, epoch_of_host(draft.hosts[host_id]) if host_id in draft.hosts else 0))
 
     host = host_id if _is_itself(call, host_id, claim) else ""
     await service.change(lambda: _home(call, infra_env_id, host_id), decision, call.request_id, host=host)
@@ -249,7 +248,7 @@ async def next_steps(call: Call) -> Reply:
     patience = call.patience_s
     poll = Poll(call.number("timestamp", 0), enrolled=_is_own(call), waits=patience > 0)
     end = asyncio.get_running_loop().time() + patience
-    with newest(service, id) as is_newest:
+    with service.bounds.newest(id, lambda host_id: service.news.call((host_id,))) as is_newest:
         found = await answer_poll(service, host, poll)
         while not found.is_worth_it and not service.news.is_closed:
             left = end - asyncio.get_running_loop().time()
@@ -285,7 +284,7 @@ async def post_reply(call: Call) -> Reply:
 
 def refuse_writes(call: Call, host_id: str, realm: str = "") -> Reply | None:
     """The answer to a host that may cause nothing to be written for now."""
-    wait = call.service.seconds_to_write(host_id, realm)
+    wait = call.service.bounds.seconds_to_write(host_id, realm, call.service.now().timestamp())
     if not wait:
         return None
     reason = f"host {host_id}, or all hosts of its cluster, reported too much; report again in {wait} s"

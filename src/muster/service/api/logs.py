@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Final
 
 from muster.model.wire.host import LogsProgressParams
 from muster.release.off_loop import off_loop
+from muster.service.api.agents import refuse_writes
 from muster.service.api.call import OCTETS, Call, Reply, answers, empty
 from muster.service.api.clusters import change, realm_of
 from muster.service.api.multipart import stream_upload
@@ -30,9 +32,13 @@ async def upload_logs(call: Call) -> Reply:
         raise NotFound(f"host {host_id or '?'} is not in this cluster", hint="name it with host_id")
     _check_right(call, kind, host_id)
     owner = host_id if kind == "host" else CONTROLLER
+    sender = own_host(call) or ""
+    if refused := refuse_writes(call, sender):
+        return refused
     assert call.chunks is not None
     body = stream_upload(call.headers.get("content-type", ""), call.chunks, "upfile")
-    size = await call.service.logs.put(realm.id, owner, body)
+    async with _place(call):
+        size = await call.service.logs.put(realm.id, owner, body)
 
     def decision(draft: Draft) -> None:
         subject: Any = draft.hosts.get(owner) if kind == "host" else draft.cluster
@@ -43,8 +49,14 @@ async def upload_logs(call: Call) -> Reply:
         name = "host_logs_uploaded" if kind == "host" else "cluster_logs_uploaded"
         draft.tell(subject, name, f"{size} bytes of logs of {owner} were uploaded")
 
-    await change(call, decision)
+    await call.service.change(lambda: realm_of(call), decision, call.request_id, host=sender)
     return empty()
+
+
+def _place(call: Call) -> AbstractAsyncContextManager[None]:
+    """A place among the uploads of an infra-env's hosts, so that others have theirs; people need none."""
+    infra_env_id = call.grant.scope.infra_env_id if call.grant is not None else None
+    return nullcontext() if infra_env_id is None else call.service.bounds.upload(infra_env_id)
 
 
 @answers("V2DownloadClusterLogs")
@@ -113,12 +125,14 @@ async def host_logs_progress(call: Call) -> Reply:
     state, id = call.decode(LogsProgressParams).logs_state, call.ids["host_id"]
     service = call.service
     service.engine.host(id, call.ids["infra_env_id"])
+    if refused := refuse_writes(call, id):
+        return refused
 
     def decision(draft: Draft) -> None:
         host = draft.hosts[id]
         draft.change(host, logs_info=state, logs_started_at=host.logs_started_at or draft.now)
 
-    await service.change(lambda: service.engine.realm_of("host", id), decision, call.request_id)
+    await service.change(lambda: service.engine.realm_of("host", id), decision, call.request_id, host=id)
     return empty()
 
 

@@ -9,6 +9,7 @@ person has to approve it.
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
@@ -99,12 +100,26 @@ def _rule_on_keyless(host: Host, *, is_heard: bool) -> Ruling:
     return Ruling.HEARD if is_heard else Ruling.ENROL
 
 
-def enrol(draft: Draft, host_id: str, claim: Claim, number: int) -> None:
-    """Bind a host to a key. Its older tokens end: ``number`` is random and in the new ones."""
+def enrolment_epoch(key_fingerprint: str, count: int) -> int:
+    """What the own tokens of a host name: those of another key, or of an earlier enrolment, are worthless.
+
+    The count alone would begin again when a host is deleted and registers anew.
+    """
+    digest = hashlib.sha256(f"{key_fingerprint} {count}".encode()).digest()
+    return int.from_bytes(digest[:6])
+
+
+def epoch_of_host(host: Host) -> int:
+    """The same of a host as it is."""
+    return enrolment_epoch(fingerprint(host.public_key) if host.public_key else "", host.enrolment)
+
+
+def enrol(draft: Draft, host_id: str, claim: Claim) -> None:
+    """Bind a host to a key; its older tokens end."""
     host = draft.hosts[host_id]
     if host.public_key and host.public_key != claim.key:
         message = (
-            f"Host {name_of(host)}: registered with a new key, {fingerprint(claim.key)}, from {claim.address};"
+            f"Host {name_of(host)}: registered from {claim.address} with a new key, {fingerprint(claim.key)};"
             " the old one is void"
         )
         draft.tell(host, "host_enrolled_again", message, severity="warning")
@@ -112,7 +127,7 @@ def enrol(draft: Draft, host_id: str, claim: Claim, number: int) -> None:
         host,
         public_key=claim.key,
         enrolled=False,
-        enrolment=number,
+        enrolment=host.enrolment + 1,
         enrolment_request=None,
         enrolment_approved="",
     )

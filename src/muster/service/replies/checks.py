@@ -85,7 +85,8 @@ def take_vips(draft: Draft, host: Host, reply: StepReply) -> None:
     if draft.is_pool:
         return
     found = read_output("verify-vips", reply.output or "", tuple[VerifiedVip, ...])
-    asked = {each.ip for each in (*draft.cluster.api_vips, *draft.cluster.ingress_vips)} - {None}
+    api, ingress = draft.cluster.api_vips, draft.cluster.ingress_vips
+    asked = {*(each.ip for each in api), *(each.ip for each in ingress)} - {None}
     told = {(each.vip or "", each.vip_type or ""): each for each in found if each.vip in asked}
     draft.change(host, verified_vips=tuple(told[key] for key in sorted(told)))
 
@@ -220,8 +221,9 @@ def take_leases(draft: Draft, host: Host, reply: StepReply) -> None:
     networks = [each.cidr or "" for each in draft.cluster.machine_networks]
     for address in (found.api_vip_address, found.ingress_vip_address):
         if len(address) > _LONGEST_ADDRESS or not any(is_inside(address, network) for network in networks):
+            shown = address[:_LONGEST_ADDRESS]
             raise BadRequest(
-                f"output of step dhcp-lease-allocate: {address[:_LONGEST_ADDRESS]} is not in the machine network",
+                f"output of step dhcp-lease-allocate: {shown} is not in the machine network",
                 hint=f"check the DHCP server of host {effective_name(host)}",
             )
     id = draft.cluster.id

@@ -120,7 +120,8 @@ class Reading:
         silent = self._take_l2(remote.l2_connectivity or (), entry, bit)
         rtt, loss, unanswered = self._take_l3(remote.l3_connectivity or (), entry, bit)
         small = [
-            f"{each.remote_ip_address} does not get packets as large as the MTU of {_short(each.outgoing_nic)}"
+            f"{each.remote_ip_address} does not get packets as large as"
+            f" the MTU of {_short(each.outgoing_nic)}"
             for each in remote.mtu_report or ()
             if not each.mtu_successful and each.remote_ip_address in entry.addresses
         ]

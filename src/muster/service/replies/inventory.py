@@ -156,10 +156,11 @@ def _cpu(cpu: Cpu) -> Cpu:
 
 
 @lru_cache(maxsize=512)
-def _kept_once(words: tuple[str, ...]) -> tuple[str, ...]:
+def kept_once(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The same words, kept once: hundreds of hosts have the same processor."""
     return words
 
 
 def _shared(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The same words, kept once: hundreds of hosts have the same processor."""
-    return _kept_once(words) if sum(map(len, words)) <= _MOST_SHARED else words
+    """The same words, kept once if they are few, because they stay in memory."""
+    return kept_once(words) if sum(map(len, words)) <= _MOST_SHARED else words

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 from base64 import b64encode
 
 import pytest

@@ -36,3 +36,15 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for each in range(100):
         events.take(str(each), 1, 0.0)
     assert len(events._sources) == 10
+
+
+def test_what_was_spent_too_much_is_waited_for() -> None:
+    bytes_ = Allowance(Rate(burst=100, per_second=10))
+    assert bytes_.wait("a", 0.0) == 0
+    bytes_.charge("a", 99, 0.0)
+    assert bytes_.wait("a", 0.0) == 0, "there is one left"
+    bytes_.charge("a", 51, 0.0)
+    assert bytes_.wait("a", 0.0) == 5.1
+    assert bytes_.take("a", 5, 0.0) == Taken(0, begins=True), "nothing is granted meanwhile"
+    assert bytes_.wait("a", 5.1) == pytest.approx(0)
+    assert bytes_.wait("b", 0.0) == 0, "another host has its own"

@@ -8,13 +8,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.model.wire.cluster import MachineNetwork
+from muster.model.wire.cluster import ApiVip, MachineNetwork
+from muster.model.wire.inventory import Interface
 from muster.model.wire.reports import ApiVipConnectivityResponse, StepReply, TangConnectivityResponse
 from muster.service.decisions.replies import take_reply
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import BadRequest
 from muster.service.state import Host
-from tests.unit.service.hosts import NOW, all_told, answer, host_id
+from tests.unit.service.hosts import (
+    NOW,
+    all_told,
+    answer,
+    host_id,
+    mac,
+    make_disk,
+    make_realm,
+    tell_inventory,
+)
 
 
 def me(realm: Realm) -> Host:
@@ -39,15 +49,18 @@ def test_time_sources() -> None:
 
 def test_names_resolve_in_any_order() -> None:
     realm = all_told(1)
+    asked = {"api.example.com"}
     found = [{"domain_name": "api.example.com", "ipv4_addresses": ["192.0.2.2", "192.0.2.1"]}]
-    answer(realm, 1, "domain-resolution", {"resolutions": found})
+    answer(realm, 1, "domain-resolution", {"resolutions": found}, asked=asked)
     found[0]["ipv4_addresses"] = ["192.0.2.1", "192.0.2.2"]
-    assert answer(realm, 1, "domain-resolution", {"resolutions": found}).events == []
-    assert answer(realm, 1, "domain-resolution", {"resolutions": None}).events != []
+    assert answer(realm, 1, "domain-resolution", {"resolutions": found}, asked=asked).events == []
+    assert answer(realm, 1, "domain-resolution", {"resolutions": None}, asked=asked).events != []
 
 
 def test_free_addresses_and_none_yet() -> None:
     realm = all_told(1)
+    nic = Interface(name="eth0", mac_address=mac(1), ipv4_addresses=("192.0.2.1/30",))
+    tell_inventory(realm, 1, interfaces=(nic,))
     answer(realm, 1, "free-network-addresses", [{"network": "192.0.2.0/30", "free_addresses": ["192.0.2.2"]}])
     assert answer(realm, 1, "free-network-addresses", "").events == []
     assert [each.network for each in me(realm).free_addresses or ()] == ["192.0.2.0/30"]
@@ -73,15 +86,16 @@ def test_a_disk_that_could_not_be_measured() -> None:
 def test_images_are_merged_and_not_measured_again() -> None:
     realm = all_told(1)
     first = {"name": "a", "result": "success", "size_bytes": 10, "download_rate": 3.5}
-    answer(realm, 1, "container-image-availability", {"images": [first]})
+    answer(realm, 1, "container-image-availability", {"images": [first]}, asked="ab")
     more = [{"name": "a", "result": "success"}, {"name": "b", "result": "failure"}]
-    draft = answer(realm, 1, "container-image-availability", {"images": more}, exit_code=2)
+    draft = answer(realm, 1, "container-image-availability", {"images": more}, exit_code=2, asked="ab")
     assert [(each.name, each.result, each.download_rate) for each in me(realm).images] == [
         ("a", "success", 3.5),
         ("b", "failure", None),
     ]
     assert [each.severity for each in draft.events if each.name] == ["error"]
-    assert answer(realm, 1, "container-image-availability", {"images": more}, exit_code=2).events == []
+    again = answer(realm, 1, "container-image-availability", {"images": more}, exit_code=2, asked="ab")
+    assert again.events == []
 
 
 def test_tang() -> None:
@@ -133,9 +147,10 @@ def test_leases_become_virtual_addresses() -> None:
 
 def test_an_upgrade_is_told() -> None:
     realm = all_told(1)
-    done = answer(realm, 1, "upgrade-agent", {"agent_image": "agent:2", "result": "success"})
+    asked = {"agent:2"}
+    done = answer(realm, 1, "upgrade-agent", {"agent_image": "agent:2", "result": "success"}, asked=asked)
     assert [each.name for each in done.events] == ["upgrade_agent_finished"]
-    failed = answer(realm, 1, "upgrade-agent", {"agent_image": "agent:2", "result": "failure"})
+    failed = answer(realm, 1, "upgrade-agent", {"agent_image": "agent:2", "result": "failure"}, asked=asked)
     assert [each.name for each in failed.events] == ["upgrade_agent_failed"]
 
 
@@ -143,7 +158,11 @@ def install(realm: Realm, **reply: Any) -> list[str]:
     why: list[str] = []
     draft = Draft(realm, NOW)
     take_reply(
-        draft, me(realm), StepReply(step_type="install", **reply), lambda draft, host, text: why.append(text)
+        draft,
+        me(realm),
+        StepReply(step_type="install", **reply),
+        lambda draft, host, text: why.append(text),
+        frozenset(),
     )
     return why
 
@@ -171,11 +190,12 @@ def test_a_medium_that_is_lost_while_it_installs_fails_it_at_once(status: str) -
     realm.put("host", me(realm).id, msgspec.structs.replace(me(realm), status=status))
     reply = StepReply(step_type="inventory", exit_code=256, error="cannot read /dev/sr0\n")
     draft = Draft(realm, NOW)
-    take_reply(draft, me(realm), reply, lambda draft, host, text: None)
+    take_reply(draft, me(realm), reply, lambda draft, host, text: None, frozenset())
     host = draft.hosts[me(realm).id]
     assert (host.status, host.media_status) == ("error", "disconnected")
     assert host.status_info == "The host cannot read the medium that it booted from: cannot read /dev/sr0"
-    take_reply(draft, host, StepReply(step_type="inventory", exit_code=256), lambda draft, host, text: None)
+    lost = StepReply(step_type="inventory", exit_code=256)
+    take_reply(draft, host, lost, lambda draft, host, text: None, frozenset())
     assert draft.hosts[host.id].status_info == host.status_info, "the first reason counts"
 
 
@@ -187,4 +207,101 @@ def test_a_failed_step_says_nothing(step_type: str) -> None:
 def test_a_reply_to_nothing_is_refused() -> None:
     realm = all_told(1)
     with pytest.raises(BadRequest, match="does not say to which step"):
-        take_reply(Draft(realm, NOW), me(realm), StepReply(), lambda draft, host, text: None)
+        take_reply(Draft(realm, NOW), me(realm), StepReply(), lambda draft, host, text: None, frozenset())
+
+
+LONG = "x" * 100_000
+
+
+def test_only_images_that_were_asked_for_are_taken() -> None:
+    realm = all_told(1)
+    images = [{"name": f"image-{at}", "result": "failure"} for at in range(1000)]
+    draft = answer(realm, 1, "container-image-availability", {"images": images * 2}, asked={"image-7"})
+    assert [each.name for each in me(realm).images] == ["image-7"]
+    assert [each.name for each in draft.events if each.name] == ["image_status_updated"]
+
+
+def test_only_disks_that_are_there_are_measured() -> None:
+    realm = make_realm(1)
+    tell_inventory(realm, 1, disks=(make_disk("sda"), make_disk("sdb")))
+    for path in ("/dev/sda", "/dev/sdb"):
+        answer(realm, 1, "installation-disk-speed-check", {"path": path, "io_sync_duration": 1})
+    with pytest.raises(BadRequest, match="the host has no disk"):
+        answer(realm, 1, "installation-disk-speed-check", {"path": f"/dev/{LONG}", "io_sync_duration": 1})
+    tell_inventory(realm, 1, disks=(make_disk("sdb"), make_disk("sdc")))
+    answer(realm, 1, "installation-disk-speed-check", {"path": "/dev/sdc", "io_sync_duration": 1})
+    assert me(realm).disk_speeds.keys() == {"/dev/sdb", "/dev/sdc"}, "one that is gone is forgotten"
+
+
+def test_only_names_that_were_asked_for_are_taken() -> None:
+    realm = all_told(1)
+    addresses = [f"192.0.2.{at}" for at in range(200)]
+    found = [{"domain_name": f"n{at}", "ipv4_addresses": addresses} for at in range(100)]
+    answer(realm, 1, "domain-resolution", {"resolutions": found * 2}, asked={"n3", "n4"})
+    (first, second) = me(realm).resolutions or ()
+    assert (first.domain_name, second.domain_name) == ("n3", "n4")
+    assert len(first.ipv4_addresses or ()) == 64
+    with pytest.raises(BadRequest, match="text of more than 255 bytes"):
+        answer(
+            realm,
+            1,
+            "domain-resolution",
+            {"resolutions": [{"domain_name": "a", "cnames": ["x" * 300]}]},
+            asked="a",
+        )
+
+
+def test_only_virtual_addresses_of_the_cluster_are_taken() -> None:
+    realm = all_told(1, api_vips=(ApiVip(ip="198.18.3.3"),))
+    told = [{"vip": vip, "vip_type": "api", "verification": "failed"} for vip in ("198.18.3.3", LONG, None)]
+    answer(realm, 1, "verify-vips", told * 5)
+    assert [each.vip for each in me(realm).verified_vips or ()] == ["198.18.3.3"]
+
+
+def test_only_free_addresses_of_own_networks_are_taken() -> None:
+    realm = all_told(1)
+    mine = {
+        "network": "198.18.0.0/16",
+        "free_addresses": [f"198.18.{at >> 8}.{at & 255}" for at in range(9000)],
+    }
+    answer(realm, 1, "free-network-addresses", [mine, {"network": LONG, "free_addresses": [LONG]}])
+    (free,) = me(realm).free_addresses or ()
+    assert (free.network, len(free.free_addresses or ())) == ("198.18.0.0/16", 1024)
+    with pytest.raises(BadRequest, match="text of more than 64 bytes"):
+        answer(realm, 1, "free-network-addresses", [{"network": "198.18.0.0/16", "free_addresses": [LONG]}])
+
+
+def test_no_more_is_told_of_an_upgrade_than_what_was_asked_for() -> None:
+    realm = all_told(1)
+    told = {"agent_image": LONG, "result": "success"}
+    assert answer(realm, 1, "upgrade-agent", told).events == []
+    draft = answer(realm, 1, "upgrade-agent", told, asked={"agent:2"})
+    assert [each.message for each in draft.events] == ["Host host-1: could not fetch agent agent:2"]
+
+
+@pytest.mark.parametrize(
+    ("step_type", "output"),
+    [
+        ("ntp-synchronizer", {"ntp_sources": [{"source_name": LONG}]}),
+        ("ntp-synchronizer", {"ntp_sources": [{"source_name": "a"}] * 129}),
+        ("tang-connectivity-check", {"tang_server_response": [{"payload": LONG}]}),
+        ("tang-connectivity-check", {"tang_server_response": [{"payload": "x" * 9000}] * 9}),
+        ("api-vip-connectivity-check", {"ignition": f'{{"storage":{{"files":[{{"path":"{LONG * 3}"}}]}}}}'}),
+        ("verify-vips", "[" + " " * (1 << 20) + "]"),
+        ("connectivity-check", "{" + " " * (4 << 20) + "}"),
+    ],
+)
+def test_more_than_a_host_needs_to_say_is_refused(step_type: str, output: object) -> None:
+    realm = all_told(1)
+    before = me(realm)
+    with pytest.raises(BadRequest):
+        answer(realm, 1, step_type, output)
+    assert me(realm) is before
+
+
+def test_what_went_wrong_is_kept_in_short() -> None:
+    realm = all_told(1)
+    answer(realm, 1, "api-vip-connectivity-check", {"url": LONG, "download_error": LONG})
+    found = me(realm).api_vip_connectivity
+    assert found is not None
+    assert (len(found.url or ""), len(found.download_error or "")) == (2048, 500)

@@ -215,3 +215,26 @@ def test_what_is_said_in_words_is_bounded() -> None:
     told(realm, *(remote(number, l2=False) for number in range(2, 61)))
     assert list(me(realm).peers) == [host_id(number) for number in range(2, 34)]
     assert me(realm).asked == f"{(1 << 61) - 4:x}"
+
+
+def test_what_is_said_of_one_peer_is_bounded() -> None:
+    realm = all_told(2)
+    long, ip = "x" * 1000, address(2)
+    macs = tuple(
+        L2Connectivity(outgoing_nic=long, remote_ip_address=ip, remote_mac=f"{at:04}{long}", successful=False)
+        for at in range(1000)
+    )
+    slow = L3Connectivity(
+        remote_ip_address=ip, successful=True, average_rtt_ms=1e300, packet_loss_percentage=1e300
+    )
+    small = MtuReport(outgoing_nic=long, remote_ip_address=ip)
+    told(
+        realm,
+        ConnectivityRemoteHost(
+            host_id=host_id(2), l2_connectivity=macs, l3_connectivity=(slow,), mtu_report=(small,)
+        ),
+    )
+    peer = me(realm).peers[host_id(2)]
+    assert (peer.rtt_ms, peer.loss_percent) == (60_000, 100)
+    assert len(msgspec.json.encode(me(realm).peers)) < 4000
+    assert len(peer.doubled[0].split()) == 9, "an address and eight MACs"

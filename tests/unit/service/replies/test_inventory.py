@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
-from muster.model.wire.inventory import Cpu, Disk, Interface, IoPerf
+from muster.model.wire.inventory import Boot, Cpu, Disk, Gpu, Interface, IoPerf, Route
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import BadRequest, StateConflict
+from muster.service.replies.inventory import kept_once, normalise
 from tests.unit.service.hosts import (
     NOW,
     answer,
     host_id,
+    mac,
     make_disk,
     make_inventory,
     make_realm,
@@ -134,11 +138,53 @@ def test_another_disk_is_not_written_instead(there: tuple[Disk, ...]) -> None:
 @pytest.mark.parametrize(
     ("name", "many"),
     [
-        ("interfaces", {"interfaces": (Interface(name="a"),) * 1001}),
-        ("disks", {"disks": (make_disk(),) * 2001}),
-        ("addresses", {"interfaces": (Interface(name="a", ipv4_addresses=("192.0.2.1/24",) * 1001),)}),
+        ("interfaces", {"interfaces": (Interface(name="a"),) * 513}),
+        ("disks", {"disks": (make_disk(),) * 1001}),
+        ("addresses", {"interfaces": (Interface(name="a", ipv4_addresses=("192.0.2.1/24",) * 513),)}),
+        ("routes", {"routes": (Route(interface="a"),) * 2001}),
+        ("gpus", {"gpus": (Gpu(name="a"),) * 257}),
+        ("processor flags", {"cpu": Cpu(flags=("a",) * 513)}),
+        ("host name", {"hostname": "a" * 256}),
+        ("interface name", {"interfaces": (Interface(name="a" * 65),)}),
+        ("MAC", {"interfaces": (Interface(name="a", mac_address="a" * 65),)}),
+        ("address", {"interfaces": (Interface(name="a", ipv6_addresses=(f"fe80::1%{'a' * 60}/64",)),)}),
+        ("text of more than 8192 bytes", {"boot": Boot(command_line="a" * 8193)}),
+        ("more than 1024 KiB", {"disks": (make_disk(model="a" * 8000),) * 140}),
     ],
 )
-def test_no_more_is_taken_than_a_machine_can_have(name: str, many: dict[str, tuple[object, ...]]) -> None:
+def test_no_more_is_taken_than_a_machine_can_have(name: str, many: dict[str, Any]) -> None:
     with pytest.raises(BadRequest, match=name):
         tell_inventory(make_realm(1), 1, **many)
+
+
+def test_the_largest_machines_are_taken() -> None:
+    realm = make_realm(1)
+    disks = tuple(
+        make_disk(f"sd{at}", by_id=f"/dev/disk/by-id/wwn-{at:032}", model="m" * 60, smart="s" * 7000)
+        for at in range(1000)
+    )
+    nics = tuple(
+        Interface(name=f"eth{at}", mac_address=mac(at), type="physical", vendor="v" * 60, product="p" * 60)
+        for at in range(512)
+    )
+    tell_inventory(realm, 1, disks=disks, interfaces=nics)
+    inventory = realm.hosts[host_id(1)].inventory
+    assert inventory is not None
+    assert (len(inventory.disks or ()), len(inventory.interfaces or ())) == (1000, 512)
+    assert len(msgspec.json.encode(inventory)) < (1 << 20) * 3 // 4
+
+
+def test_what_is_on_a_disk_is_kept_in_short() -> None:
+    realm = make_realm(1)
+    tell_inventory(realm, 1, disks=(make_disk(holders="a" * 9000, partition_types="b" * 9000),))
+    inventory = realm.hosts[host_id(1)].inventory
+    assert inventory is not None
+    assert inventory.disks is not None
+    assert (inventory.disks[0].holders, inventory.disks[0].partition_types) == ("a" * 1000, "b" * 1000)
+
+
+def test_long_words_of_processors_are_not_kept_in_memory() -> None:
+    words = ("a" * 6000, "b" * 6000, "c" * 6000)
+    before = kept_once.cache_info().currsize
+    assert normalise(make_inventory(1, cpu=Cpu(flags=words))).cpu == Cpu(flags=words)
+    assert kept_once.cache_info().currsize == before

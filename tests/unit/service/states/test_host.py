@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from muster.model.wire.cluster import LastInstallationPreparation
-from muster.service.refusals import Forbidden, StateConflict
+from muster.service.refusals import Forbidden, StateConflict, Unavailable
 from muster.service.states import host as states
 from muster.service.states.moves import bind, reclaim, unbind
 from muster.service.states.stages import BOOTSTRAP, MASTER, SINGLE, WORKER, stages_of
@@ -38,6 +38,17 @@ def test_a_new_host_comes_too_late(status: str) -> None:
     with pytest.raises(StateConflict):
         states.register(draft, make_host())
     assert not draft.events
+
+
+def test_an_infra_env_has_so_many_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "MOST_HOSTS", 2)
+    others = [make_host(number, infra_env_id="other") for number in ("1", "2", "3")]
+    own = [make_host(number) for number in ("4", "5")]
+    draft = make_draft([*others, own[0]], make_cluster())
+    states.register(draft, own[1])
+    with pytest.raises(Unavailable, match="has 2 hosts already"):
+        states.register(draft, make_host("6"))
+    assert states.register(draft, own[0]).id == own[0].id, "those that are known may come back"
 
 
 def test_a_new_host_in_a_pool() -> None:

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What hosts cost is bounded, for each of them and for all of a realm or of an infra-env."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from muster.service import host_bounds
+from muster.service.edge.rate import Allowance, Rate
+from muster.service.engine import Engine
+from muster.service.host_bounds import UPLOADS, HostBounds
+from muster.service.realm import Draft
+from muster.service.refusals import Unavailable
+from muster.service.store.port import Change
+from tests.unit.service.hosts import CLUSTER, NOW, host_id, make_realm
+
+
+def change_of(number: int, size: int) -> Change:
+    """A host's version becomes a text of some size, and it sends a file that is as large."""
+
+    def decide(draft: Draft) -> None:
+        draft.change(draft.hosts[host_id(number)], discovery_agent_version="x" * size)
+        draft.documents[host_id(number), "connectivity"] = b"x" * size
+
+    change, _ = Engine(lambda draft: None).change(make_realm(2), decide, NOW)
+    assert change is not None
+    return change
+
+
+def test_events_files_and_the_own_row_count() -> None:
+    bounds = HostBounds()
+    bounds.host_writes = Allowance(Rate(burst=30_000, per_second=100))
+    bounds.realm_writes = Allowance(Rate(burst=40_000, per_second=1000))
+    assert bounds.seconds_to_write(host_id(1), CLUSTER, 0.0) == 0
+    bounds.charge(host_id(1), change_of(1, 10_000), 0.0)
+    assert 1 <= bounds.seconds_to_write(host_id(1), "", 0.0) <= 10, "the event, the file and the row"
+    assert bounds.seconds_to_write(host_id(2), CLUSTER, 0.0) == 0
+    bounds.charge(host_id(2), change_of(2, 10_000), 0.0)
+    assert bounds.seconds_to_write(host_id(3), CLUSTER, 0.0) == 1, "the rows of hosts do not stay"
+    assert bounds.seconds_to_write(host_id(3), "", 0.0) == 0
+
+
+def test_the_row_of_another_host_does_not_count() -> None:
+    bounds = HostBounds()
+    bounds.host_writes = Allowance(Rate(burst=25_000, per_second=100))
+    bounds.charge(host_id(2), change_of(1, 10_000), 0.0)
+    assert bounds.seconds_to_write(host_id(2), "", 0.0) == 0
+
+
+def test_only_the_newest_question_of_a_host_waits() -> None:
+    bounds, called = HostBounds(), list[str]()
+    with bounds.newest("a", called.append) as is_first, bounds.newest("b", called.append) as is_other:
+        assert is_first()
+        with bounds.newest("a", called.append) as is_second:
+            assert (is_first(), is_second(), is_other()) == (False, True, True)
+        assert not is_first(), "it does not come back"
+    assert called == ["a", "b", "a"]
+    assert not bounds._questions
+
+
+def test_an_infra_env_has_some_of_the_uploads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_bounds, "_UPLOAD_PATIENCE_S", 0.01)
+
+    async def scene() -> None:
+        bounds, end, began = HostBounds(), asyncio.Event(), list[str]()
+
+        async def upload(infra_env_id: str) -> None:
+            async with bounds.upload(infra_env_id):
+                began.append(infra_env_id)
+                await end.wait()
+
+        tasks = [asyncio.ensure_future(upload("a")) for _ in range(UPLOADS)]
+        await asyncio.sleep(0)
+        with pytest.raises(Unavailable, match="other hosts of this infra-env upload"):
+            await upload("a")
+        tasks.append(asyncio.ensure_future(upload("b")))
+        await asyncio.sleep(0)
+        assert began == ["a"] * UPLOADS + ["b"]
+        monkeypatch.setattr(host_bounds, "_UPLOAD_PATIENCE_S", 60)
+        tasks.append(asyncio.ensure_future(upload("a")))
+        await asyncio.sleep(0)
+        end.set()
+        await asyncio.gather(*tasks)
+        assert began[-1] == "a", "who waited is served"
+        assert not bounds._uploads
+
+    asyncio.run(scene())
