@@ -140,7 +140,7 @@ the result with this page. Requests and answers of each operation are in [the in
 | role | where its token comes from | scope |
 |---|---|---|
 | user | a login with the code that `muster serve` prints, or with the password | everything |
-| watcher | the holder of a key that `--token-key` names: `wait-for`, a dashboard, metrics | read-only |
+| watcher | a login with the viewer's password, or the holder of a key that `--token-key` names: `wait-for`, a dashboard, metrics | read-only, without secrets |
 | host | the answer to its registration | that host, and the status of its own cluster |
 | medium | the boot medium; all hosts of the medium share it | registration of hosts in one infra-env |
 | image | a signed address, which expires | one file of one infra-env |
@@ -218,21 +218,26 @@ that share a virtual address, and only with a TTL of 255, so from the same link.
 unicast and ignores senders that are not its peers. VRRP itself has no authentication: a host on the same
 link that takes the IP address of a peer can still interfere, as it can by ARP.
 
-Packets that a host forwards do not pass these rules: pods, services, node ports and ports of the host
-that lead to a pod are up to kube-proxy and network policies. A connection that kube-proxy redirects to a
-process of the same host is accepted.
+A node forwards packets of its cluster only. Everybody may use node ports, load balancers and ports of the
+host that lead to pods, which kube-proxy redirects. Addresses of services are for hosts of the machine
+networks and pods. Pods reach everything but the ports above that are open to hosts or members of etcd only
+(another host would see the address of the pod's host). Hosts of the machine networks, and pods, reach pods.
+Nothing else is forwarded: a node is not a router for others. Network policies can restrict pods further.
+
+If the rules of a host cannot be loaded, only SSH is open until they can, and nothing is forwarded.
 
 A pod on the host network that listens on a port that is not in the table needs a rule of the site.
 
 ## Rules of a site
 Put files into `{SITE_RULES}`, with names that end in `.nft`. Each is loaded by `nft` after the rules
 above and usually adds rules to the chain `site`, which comes before the rows of the table: it can open
-and close ports.
+and close ports. The chain `site_forward` does the same for what a node forwards.
 
 ```text
 # {SITE_RULES}/50-site.nft
 add rule inet muster site tcp dport 8443 accept
 add rule inet muster site ip saddr != 192.0.2.0/24 tcp dport 22 drop
+add rule inet muster site_forward ip saddr 198.51.100.0/24 oifname "cni0" accept
 ```
 
 | host | how the file gets there |

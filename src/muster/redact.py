@@ -24,7 +24,7 @@ _SECRET_KEY: Final = re.compile(
     rf"""^(?P<indent>[\s-]*+)["']?(?P<key>(?=[\w.-]*?(?:{_HIDDEN}))[\w.-]++)["']?\s*:(?P<rest>.*)$""",
     re.IGNORECASE,
 )
-"""Lines come from anywhere: none takes more time than in proportion to its length (`++` gives nothing back)."""
+"""Lines come from anywhere, and take time in proportion to their length: `++` gives nothing back."""
 _DATA_KEY: Final = re.compile(r"^(?P<indent>)(?P<key>data|stringData)\s*:(?P<rest>.*)$")
 """All of a Kubernetes Secret's values stand under these."""
 _INLINE: Final = re.compile(

@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from muster.model.bounded_yaml import UNREADABLE, load_documents
 from muster.redact import MASK, is_secret_key, masked_lines
 
-# Texts are made by anybody. Each of these takes time in proportion to the length of a text, whatever is in it:
-# a run of characters is looked through from its beginning alone, and is not given back (`++`).
+# Anybody makes texts. Each of these takes time in proportion to the length of a text, whatever is in it: a run
+# of characters is looked through from its beginning alone, and nothing of it is given back (`++`).
 _KEY_BEGIN: Final = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
 _KEY_END: Final = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY-----")
 _TOKEN: Final = re.compile(r"(?<![\w-])(?=([\w-]*?)\beyJ[\w-])[\w-]++\.(eyJ[\w-]++)\.[\w-]++")

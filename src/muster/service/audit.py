@@ -3,7 +3,9 @@
 
 Each record is one line of JSON on the logger `muster.audit`. Records hold no tokens, bodies or query texts.
 Refusals are limited to one record a minute for each caller, and what hosts report to one record an hour for
-each host and operation; the next record says how many were left out.
+each host and operation; the next record says how many were left out. Of callers that nobody knows, all together
+have `MOST_STRANGERS` records a minute; one more says how many refusals were left out. Logins and what people
+change are always recorded. Texts that callers can choose are cut.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ HOST_WINDOW_S: Final = 3600.0
 """Hosts report all the time; each change of theirs is in the log of events."""
 _FAILED: Final = 400
 MAX_CALLERS: Final = 4096
-_LONGEST: Final = 200
+MOST_STRANGERS: Final = 60
+LONGEST: Final = 100
+"""Characters of a text in a record."""
 _SAFE: Final = ("GET", "HEAD", "OPTIONS")
 _LOGIN: Final = "v2Login"
 _NO_CHANGES: Final = frozenset({"v2ValidateNetworks", "v2ValidateManifest", "v2TellLogLines"})
@@ -91,9 +95,13 @@ class Audit:
         self._clock, self._steady, self._write = clock, steady, write
         self._seen: dict[tuple[str, str, str, int], tuple[float, int]] = {}
         """By caller and what it did: when that was recorded last, and how often it happened since."""
+        self._minute = float("-inf")
+        """When the minute began in which strangers are counted."""
+        self._strangers = self._left_out = 0
 
     def record(self, request: Request, status: int) -> None:
         """Record how a request ended, if it is one that is recorded."""
+        self._begin_minute()
         if request.operation == _LOGIN:
             if status < _FAILED:
                 self._tell("login", request, status)
@@ -116,18 +124,38 @@ class Audit:
         if now - last < window_s:
             self._seen[key] = (last, missed + 1)
             return
+        if not request.caller.actor and not self._has_room():
+            return
         self._seen.pop(key, None)
         self._seen[key] = (now, 0)
         if len(self._seen) > MAX_CALLERS:
             self._forget()
         self._tell(event, request, status, missed)
 
+    def _begin_minute(self) -> None:
+        """Count strangers anew when a minute is over; how many refusals were left out is recorded."""
+        now = self._steady()
+        if now - self._minute < WINDOW_S:
+            return
+        if self._left_out:
+            self._write(_render({"time": self._time(), "event": "left-out", "refusals": self._left_out}))
+        self._minute, self._strangers, self._left_out = now, 0, 0
+
+    def _has_room(self) -> bool:
+        """Whether one more refusal of a stranger is recorded."""
+        is_left = self._strangers < MOST_STRANGERS
+        self._strangers += is_left
+        self._left_out += not is_left
+        return is_left
+
     def _forget(self) -> None:
         """Drop the caller that was recorded first; how often it was left out is recorded."""
         key = next(iter(self._seen))
         _, missed = self._seen.pop(key)
-        if missed:
-            event, caller, operation, status = key
+        event, caller, operation, status = key
+        if not operation:  # A stranger.
+            self._left_out += missed
+        elif missed:
             body = {"event": event, "caller": caller, "operation": operation, "status": status}
             self._write(_render({"time": self._time(), **body, "repeated": missed}))
 
@@ -140,8 +168,8 @@ class Audit:
             "operation": request.operation,
             "status": status,
             "request_id": request.request_id,
-            "about": dict(request.caller.ids),
-            "reason": request.caller.refusal[:_LONGEST],
+            "about": {name: _short(id) for name, id in request.caller.ids.items()},
+            "reason": request.caller.refusal,
             "repeated": missed,
         }
         self._write(_render(body))
@@ -151,4 +179,9 @@ class Audit:
 
 
 def _render(body: Mapping[str, Any]) -> str:
-    return json.dumps({name: value for name, value in body.items() if value not in ("", 0, {})})
+    return json.dumps({name: _short(value) for name, value in body.items() if value not in ("", 0, {})})
+
+
+def _short(value: Any) -> Any:
+    """A text in plain characters, and not too many of them: in JSON another one takes up to twelve."""
+    return value.encode("ascii", "backslashreplace")[:LONGEST].decode() if isinstance(value, str) else value

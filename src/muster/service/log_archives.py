@@ -14,6 +14,7 @@ import errno
 import logging
 import os
 import shutil
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol, TypeAlias
@@ -23,6 +24,7 @@ from muster.errors import cannot
 from muster.files import sync_folder
 from muster.frozen import dataclass
 from muster.release.off_loop import off_loop
+from muster.service.edge.quiet_log import QuietLog
 from muster.service.refusals import NoSpace, StateConflict, TooLarge, Unavailable
 from muster.service.store.large import Key, find_large, put_large, read_large
 from muster.service.store.port import Store
@@ -30,6 +32,7 @@ from muster.service.store.port import Store
 FOLDER: Final = "host-logs"
 CONTROLLER: Final = "controller"
 _PIECE: Final = 1 << 20
+_FULL: Final = "the disk of the service is full"
 _BEFORE, _AFTER, _PART = "logs-", ".tar.gz", ".part"
 _log: Final = logging.getLogger("muster.service")
 Put: TypeAlias = Callable[[str, dict[Key, bytes | None]], Awaitable[None]]
@@ -208,6 +211,7 @@ class FileArchives:
         self._folder, self._store, self._disk = folder, store, disk
         self._quota = quota or Quota()
         self._uploads = _Uploads(self._quota)
+        self._quiet = QuietLog(_log, time.monotonic)
 
     def begin(self, realms: Iterable[str]) -> None:
         """At the start of a service: remove what an upload left that was cut off, and what is of no realm."""
@@ -234,6 +238,9 @@ class FileArchives:
                     size += len(piece)
                     await off_loop(self._append, file, piece, path)
                 await off_loop(_finish, file, part, path)
+            except NoSpace as error:
+                self._quiet.note("", "%s: %s", self._folder, error.message)
+                raise
             finally:
                 await off_loop(_discard, file, part)
         return size
@@ -243,12 +250,12 @@ class FileArchives:
         size, free = self._disk(self._folder)
         spare = min(self._quota.spare_bytes, int(size * self._quota.spare_share))
         if free - len(piece) < spare:
-            raise _no_space(f"{self._folder} has {free >> 20} MiB free, of which {spare >> 20} MiB are kept")
+            raise _no_space(f"the service has {free >> 20} MiB free, of which {spare >> 20} MiB are kept")
         try:
             file.write(piece)
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise _no_space(f"{self._folder} is full") from error
+                raise _no_space(_FULL) from error
             raise cannot("write", path, error) from error
 
     def _make_room(self, path: Path) -> None:
@@ -290,6 +297,7 @@ def open_archives(folder: Path, store: Store, realms: Iterable[str]) -> FileArch
 
 
 def _no_space(why: str) -> NoSpace:
+    """It is told to callers, so it does not say where that is."""
     return NoSpace(f"the logs cannot be kept: {why}", hint="free disk space on the host of the service")
 
 
@@ -310,7 +318,7 @@ def _finish(file: BinaryIO, part: Path, path: Path) -> None:
         sync_folder(path.parent)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _no_space(f"{path.parent} is full") from error
+            raise _no_space(_FULL) from error
         raise cannot("write", path, error) from error
 
 

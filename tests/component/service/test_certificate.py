@@ -9,6 +9,7 @@ import os
 import ssl
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -26,12 +27,15 @@ from muster.certificates.issue import (
     render_certificate,
 )
 from muster.certificates.keys import P256, make_key, render_key
+from muster.errors import UserError
 from muster.service.edge import certificate
-from muster.service.edge.given import Given
+from muster.service.edge.given import Given, doubts, read_identity
 from tests.component.service.clocks import Clock
 from tests.component.service.whole import Whole, come, open_service, play
 
 DAY = timedelta(days=1)
+P256_NAME, ODD_NAME = (bytes.fromhex(f"06082a8648ce3d0301{last}") for last in ("07", "06"))
+"""A curve, and one of the same length that the library does not know."""
 
 
 async def served(site: Whole) -> x509.Certificate:
@@ -60,6 +64,23 @@ def put_certificate(folder: Path, authority: Authority, clock: Clock, days: int)
     given.key.write_text(render_key(key))
     given.key.chmod(0o600)
     return given
+
+
+def change_certificate(given: Given, number: int, old: bytes, new: bytes) -> None:
+    """Replace bytes of one certificate of the file."""
+    chain = x509.load_pem_x509_certificates(given.certificate.read_bytes())
+    parts = [each.public_bytes(Encoding.DER) for each in chain]
+    assert old in parts[number]
+    parts[number] = parts[number].replace(old, new)
+    given.certificate.write_text("".join(map(ssl.DER_cert_to_PEM_cert, parts)))
+
+
+def put_site(folder: Path, clock: Clock) -> Given:
+    """A certificate of the site, with the one above it."""
+    term = Term(str(folder), clock() - DAY, 4000 * DAY)
+    return put_certificate(
+        folder, make_authority(common_name("site"), make_key(P256, os.urandom), term), clock, 100
+    )
 
 
 def test_a_running_service_renews_its_own_certificate(tmp_path: Path) -> None:
@@ -104,10 +125,7 @@ def test_a_certificate_of_the_site_is_loaded_again_and_its_end_is_told(
 ) -> None:
     async def scene() -> None:
         clock = Clock()
-        authority = make_authority(
-            common_name("site"), make_key(P256, os.urandom), Term(str(tmp_path), clock() - DAY, 4000 * DAY)
-        )
-        given = put_certificate(tmp_path, authority, clock, 100)
+        given = put_site(tmp_path, clock)
         async with open_service(tmp_path, clock, certificate=given) as site:
             first = await served(site)
             assert "warnings" not in (await site.ask("GET", "/service")).json
@@ -118,7 +136,7 @@ def test_a_certificate_of_the_site_is_loaded_again_and_its_end_is_told(
             assert "expires at" in warning
             assert str(tmp_path) not in warning
             assert caplog.text.count("the certificate of the service expires at") == 1
-            text = put_certificate(tmp_path, authority, clock, 100).key.read_text()
+            text = put_site(tmp_path, clock).key.read_text()
             given.key.write_text("half written")
             for _ in range(3):
                 site.running.certificate.check()
@@ -134,3 +152,56 @@ def test_a_certificate_of_the_site_is_loaded_again_and_its_end_is_told(
             assert "expired at" in warning
 
     play(scene)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_key_of_a_curve_that_is_not_known_is_refused(tmp_path: Path, number: int) -> None:
+    clock = Clock()
+    given = put_site(tmp_path, clock)
+    change_certificate(given, number, P256_NAME, ODD_NAME)
+    with pytest.raises(UserError, match="whose key or dates cannot be read") as refused:
+        read_identity(given, "", clock())
+    assert "P-256" in refused.value.hint
+
+
+def test_names_of_a_kind_that_is_not_known_are_no_names(tmp_path: Path) -> None:
+    given = put_site(tmp_path, clock := Clock())
+    change_certificate(given, 0, b"\x87\x04\x7f\x00\x00\x01", b"\xa3\x04\x05\x00\x05\x00")
+    (doubt,) = doubts(given, ("127.0.0.1",), clock())
+    assert "it names no host at all" in doubt
+
+
+def test_no_failure_ends_the_checks_of_a_certificate(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        clock = Clock()
+        given, checks = put_site(tmp_path, clock), 0
+        monkeypatch.setattr(certificate.ServedCertificate.watch, "__defaults__", (0.01,))
+
+        def read(*arguments: Any) -> Any:
+            nonlocal checks
+            checks += 1
+            if 1 < checks < 20:
+                raise KeyError("unexpected")
+            return read_identity(*arguments)
+
+        monkeypatch.setattr(certificate, "read_identity", read)
+        async with open_service(tmp_path, clock, certificate=given) as site:
+            first = await served(site)
+            await come(lambda: checks >= 25)
+            assert caplog.text.count("stays as it was, through a bug in Muster") == 1
+            assert caplog.text.count("KeyError: 'unexpected'") == 1
+            put_site(tmp_path, clock)
+            change_certificate(given, 1, P256_NAME, ODD_NAME)
+            seen = checks
+            await come(lambda: checks >= seen + 5)
+            assert caplog.text.count("whose key or dates cannot be read") == 1
+            put_site(tmp_path, clock)
+
+            async def is_new() -> bool:
+                return await served(site) != first
+
+            await come(is_new)
+
+    play(scene, 60)

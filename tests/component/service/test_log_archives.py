@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import os
 import tarfile
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
 import pytest
 
+from muster.service import log_archives
 from muster.service.log_archives import (
     FOLDER,
     FileArchives,
@@ -23,7 +26,14 @@ from muster.service.log_archives import (
 )
 from muster.service.logs import Turns
 from muster.service.realm import Realm
-from muster.service.refusals import BadRequest, NoSpace, StateConflict, TooLarge, Unavailable
+from muster.service.refusals import (
+    BadRequest,
+    NoSpace,
+    StateConflict,
+    TooLarge,
+    Unavailable,
+    for_callers,
+)
 from muster.service.store.large import Key
 from muster.service.store.memory import MemoryStore
 from tests.component.service.whole import API, Whole, machines, open_service, play
@@ -117,10 +127,37 @@ def test_all_archives_together_have_a_quota(tmp_path: Path) -> None:
     play(scene, 60)
 
 
-def test_a_disk_that_is_nearly_full_is_not_filled(tmp_path: Path) -> None:
+def test_a_disk_that_is_nearly_full_is_not_filled(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def scene() -> None:
-        with pytest.raises(NoSpace, match="500 MiB free, of which 512 MiB are kept"):
-            await files(tmp_path, free=500 << 20).put("c1", "h1", chunks(10))
+        archives = files(tmp_path, free=500 << 20)
+        for _ in range(3):
+            with pytest.raises(NoSpace, match="500 MiB free, of which 512 MiB are kept") as refused:
+                await archives.put("c1", "h1", chunks(10))
+            assert str(tmp_path) not in " ".join(for_callers(refused.value))
+        assert list_files(tmp_path) == set()
+        assert caplog.text.count(f"{tmp_path}: the logs cannot be kept: the service has 500 MiB free") == 1
+
+    play(scene, 60)
+
+
+def fill(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device", "/var/lib/muster/host-logs")
+
+
+@pytest.mark.parametrize("where", ["write", "fsync"])
+def test_a_disk_that_becomes_full_is_not_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    async def scene() -> None:
+        archives = files(tmp_path)
+        with monkeypatch.context() as patch:
+            if where == "write":
+                patch.setattr(log_archives, "_create", lambda part: SimpleNamespace(write=fill, close=fill))
+            else:
+                patch.setattr(os, "fsync", fill)
+            with pytest.raises(NoSpace, match="the disk of the service is full") as refused:
+                await archives.put("c1", "h1", chunks(10))
+        assert "/" not in " ".join(for_callers(refused.value))
         assert list_files(tmp_path) == set()
 
     play(scene, 60)

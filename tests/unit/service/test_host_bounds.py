@@ -3,16 +3,10 @@
 
 from __future__ import annotations
 
-import asyncio
-
-import pytest
-
-from muster.service import host_bounds
 from muster.service.edge.rate import Allowance, Rate
 from muster.service.engine import Engine
-from muster.service.host_bounds import UPLOADS, HostBounds
+from muster.service.host_bounds import HostBounds
 from muster.service.realm import Draft
-from muster.service.refusals import Unavailable
 from muster.service.store.port import Change
 from tests.unit.service.hosts import CLUSTER, NOW, host_id, make_realm
 
@@ -58,32 +52,3 @@ def test_only_the_newest_question_of_a_host_waits() -> None:
         assert not is_first(), "it does not come back"
     assert called == ["a", "b", "a"]
     assert not bounds._questions
-
-
-def test_an_infra_env_has_some_of_the_uploads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_bounds, "_UPLOAD_PATIENCE_S", 0.01)
-
-    async def scene() -> None:
-        bounds, end, began = HostBounds(), asyncio.Event(), list[str]()
-
-        async def upload(infra_env_id: str) -> None:
-            async with bounds.upload(infra_env_id):
-                began.append(infra_env_id)
-                await end.wait()
-
-        tasks = [asyncio.ensure_future(upload("a")) for _ in range(UPLOADS)]
-        await asyncio.sleep(0)
-        with pytest.raises(Unavailable, match="other hosts of this infra-env upload"):
-            await upload("a")
-        tasks.append(asyncio.ensure_future(upload("b")))
-        await asyncio.sleep(0)
-        assert began == ["a"] * UPLOADS + ["b"]
-        monkeypatch.setattr(host_bounds, "_UPLOAD_PATIENCE_S", 60)
-        tasks.append(asyncio.ensure_future(upload("a")))
-        await asyncio.sleep(0)
-        end.set()
-        await asyncio.gather(*tasks)
-        assert began[-1] == "a", "who waited is served"
-        assert not bounds._uploads
-
-    asyncio.run(scene())

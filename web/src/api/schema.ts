@@ -29,7 +29,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show one cluster with its hosts; of other hosts, a host sees only name, role and progress. */
+        /** Show one cluster with its hosts; of other hosts, a host sees only name, role, progress and a request to register again. */
         get: operations["v2GetCluster"];
         put?: never;
         post?: never;
@@ -65,7 +65,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the hosts of a cluster; of other hosts, a host sees only name, role and progress. */
+        /** List the hosts of a cluster; of other hosts, a host sees only name, role, progress and a request to register again. */
         get: operations["ListClusterHosts"];
         put?: never;
         post?: never;

@@ -134,14 +134,21 @@ class Transport:
         host = _shown(url)
         way = find_way(self._proxy, call.url)
         via = way.shown if way else ""
-        with _explained(host, via):
-            response = await self._send(call, url, way)
+        body = _Sending(call.body, self._stall_s) if callable(call.body) else None
         try:
-            yield Reply(response, host, via)
+            with _explained(host, via):
+                response = await self._send(call, url, way, body)
+            try:
+                yield Reply(response, host, via)
+            finally:
+                response.release()
         finally:
-            response.release()
+            if body is not None:
+                await body.close()
 
-    async def _send(self, call: Call, url: URL, way: Way | None) -> aiohttp.ClientResponse:
+    async def _send(
+        self, call: Call, url: URL, way: Way | None, body: _Sending | None
+    ) -> aiohttp.ClientResponse:
         headers = dict(call.headers)
         options: dict[str, Any] = {}
         if way is not None:
@@ -151,13 +158,12 @@ class Transport:
             elif way.authorization:
                 headers["Proxy-Authorization"] = way.authorization
         async with asyncio.timeout(None) as limit:
-            body = _Sending(call.body, limit, self._stall_s) if callable(call.body) else None
             try:
                 return await self._session.request(
                     call.method,
                     url,
                     headers=headers,
-                    data=body.chunks() if body else call.body,
+                    data=body.begin(limit) if body else call.body,
                     allow_redirects=False,
                     ssl=self._open if call.insecure else self._verified,
                     **options,
@@ -171,13 +177,24 @@ class Transport:
 class _Sending:
     """A stream on its way to a server, which has to take it in time; what breaks it is kept."""
 
-    def __init__(
-        self, body: Callable[[], AsyncGenerator[bytes, None]], limit: asyncio.Timeout, stall_s: float
-    ) -> None:
-        self._body, self._limit, self._stall_s = body, limit, stall_s
+    def __init__(self, body: Callable[[], AsyncGenerator[bytes, None]], stall_s: float) -> None:
+        self._body, self._stall_s = body, stall_s
+        self._limit: asyncio.Timeout | None = None
+        self._chunks: AsyncGenerator[bytes, None] | None = None
         self.failure: Exception | None = None
 
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
+    def begin(self, limit: asyncio.Timeout) -> AsyncGenerator[bytes, None]:
+        """The stream; the limit is moved on while the server takes it."""
+        self._limit, self._chunks = limit, self._run()
+        return self._chunks
+
+    async def close(self) -> None:
+        """Close the stream, if the server answered before it had all of it."""
+        if self._chunks is not None:
+            with contextlib.suppress(RuntimeError):  # A cancelled task reads it, and closes it.
+                await self._chunks.aclose()
+
+    async def _run(self) -> AsyncGenerator[bytes, None]:
         try:
             async with contextlib.aclosing(self._body()) as chunks:
                 async for chunk in chunks:
@@ -189,6 +206,7 @@ class _Sending:
             raise
 
     def _reschedule(self, when: float | None) -> None:
+        assert self._limit is not None
         with contextlib.suppress(RuntimeError):  # The answer came before the end of the question.
             self._limit.reschedule(when)
 

@@ -3,16 +3,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
-from email.parser import BytesHeaderParser
-from email.policy import HTTP
 from typing import Final
 
 from muster.service.refusals import BadRequest
 
-_MOST_HEAD: Final = 16 << 10
+_MOST_TYPE: Final = 512
+"""Characters of the Content-Type of a form."""
+_MOST_HEAD: Final = 2 << 10
 """Bytes of the headers of one part."""
 _MOST_PARTS: Final = 100
+_BOUNDARY: Final = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
+"""As in RFC 2046."""
+_PARAMETER: Final = re.compile(r"""(?:\s*;)+\s*([^\s;="]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))""")
+"""Its name, and its value: quoted or plain."""
+_ESCAPED: Final = re.compile(r"\\(.)")
+_FOLD: Final = re.compile(r"\r?\n(?=[ \t])")
+_DISPOSITION: Final = re.compile(r"^content-disposition[ \t]*:([^;\n]*)(.*)", re.IGNORECASE | re.MULTILINE)
+_PLAIN: Final = "send it as curl -F does"
 
 
 async def stream_upload(content_type: str, chunks: AsyncIterator[bytes], field: str) -> AsyncIterator[bytes]:
@@ -41,21 +50,33 @@ async def stream_upload(content_type: str, chunks: AsyncIterator[bytes], field: 
 
 def _mark(content_type: str) -> bytes:
     """The boundary of a form; empty when the body is not a form."""
-    parsed = BytesHeaderParser(policy=HTTP).parsebytes(
-        b"content-type: " + content_type.encode("latin-1") + b"\r\n\r\n"
-    )
-    if parsed.get_content_type() != "multipart/form-data":
+    kind, _, rest = content_type.partition(";")
+    if kind.strip().lower() != "multipart/form-data":
         return b""
-    boundary = parsed.get_boundary()
+    if len(content_type) > _MOST_TYPE:
+        raise BadRequest(f"the Content-Type of the form is longer than {_MOST_TYPE} characters", hint=_PLAIN)
+    boundary = _parameter(f";{rest}", "boundary")
     if not boundary:
         raise BadRequest("the form has no boundary", hint="send it with a client that makes forms")
-    return b"\r\n--" + boundary.encode("latin-1", "replace")
+    if not _BOUNDARY.fullmatch(boundary):
+        raise BadRequest("the boundary of the form is not as RFC 2046 has it", hint=_PLAIN)
+    return b"\r\n--" + boundary.encode("ascii")
 
 
 def _name(head: bytes) -> str | None:
-    parsed = BytesHeaderParser(policy=HTTP).parsebytes(head.lstrip() + b"\r\n\r\n")
-    found = parsed.get_param("name", header="content-disposition")
-    return found if isinstance(found, str) else None
+    """The field that a part is for."""
+    found = _DISPOSITION.search(_FOLD.sub("", head.decode("latin-1")))
+    return None if found is None else _parameter(found[2], "name")
+
+
+def _parameter(text: str, name: str) -> str | None:
+    """The value of a parameter of a header: the first of that name, as far as they can be read."""
+    at = 0
+    while (found := _PARAMETER.match(text, at)) is not None:
+        if found[1].lower() == name:
+            return found[3] if found[2] is None else _ESCAPED.sub(r"\1", found[2])
+        at = found.end()
+    return None
 
 
 class _Form:
@@ -93,9 +114,12 @@ class _Form:
         """The headers of the next part; None when there is none."""
         if not self.is_at_mark:
             return None
-        while (at := self._waiting.find(b"\r\n\r\n")) < 0:
-            if len(self._waiting) > _MOST_HEAD:
-                raise BadRequest("a part of the form has headers without an end", hint="send plain forms")
+        end = b"\r\n\r\n"
+        while (at := self._waiting.find(end, 0, _MOST_HEAD + len(end))) < 0:
+            if len(self._waiting) >= _MOST_HEAD + len(end):
+                raise BadRequest(
+                    f"a part of the form has more than {_MOST_HEAD >> 10} KiB of headers", hint=_PLAIN
+                )
             if not await self._more():
                 return None
         head, self._waiting = self._waiting[:at], self._waiting[at + 4 :]

@@ -96,11 +96,11 @@ class ServedCertificate:
         """Renew it if it is time. A failure is logged once, and tried again with the next check."""
         try:
             renewed = self.renew()
-        except MusterError as error:
-            # A site replaces certificate and key one after the other: the first failure may be in between.
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must not end the checks
             self._failures += 1
+            # A site replaces certificate and key one after the other: the first failure may be in between.
             if self._failures == _FAILURES:
-                _log.warning("the certificate stays as it was: %s; %s", error.message, error.hint)
+                _tell(error)
         else:
             self._failures = 0
             if renewed:
@@ -120,3 +120,10 @@ class ServedCertificate:
         while True:
             await asyncio.sleep(every_s)
             self.check()
+
+
+def _tell(error: Exception) -> None:
+    if isinstance(error, MusterError):
+        _log.warning("the certificate stays as it was: %s; %s", error.message, error.hint)
+    else:
+        _log.error("the certificate stays as it was, through a bug in Muster", exc_info=error)

@@ -7,6 +7,7 @@ It is looked at before it is used: what callers would refuse is refused here, wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -25,6 +26,16 @@ from muster.service.edge.tls import RENEW_BEFORE, Identity, fingerprint, make_co
 _MOST_BYTES: Final = 1 << 20
 _ANY_USE: Final = frozenset({ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE})
 _OTHERS: Final = 0o004
+_DEFECTS: Final = (
+    ValueError,
+    UnsupportedAlgorithm,
+    x509.AttributeNotFound,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
+"""What the library raises for a part of a certificate that it cannot read: its key, dates, extensions."""
+_TAKE: Final = "have it issued, and those above it, for RSA keys or for the curves P-256, P-384 or P-521"
 
 
 @dataclass(frozen=True)
@@ -41,12 +52,14 @@ def read_identity(given: Given, authority_pem: str, now: datetime) -> Identity:
     Hosts are told to trust what stands above it in the file, besides the service's own authority.
     """
     chain = _read_chain(given.certificate)
-    _check_key(given, chain)
-    _check_term(given.certificate, chain[0], now)
-    make_context(given.certificate, given.key)
-    above = "".join(each.public_bytes(Encoding.PEM).decode("ascii") for each in chain[1:] or chain)
-    expires_at = chain[0].not_valid_after_utc
-    return Identity(given.certificate, authority_pem + above, fingerprint(chain[0]), given.key, expires_at)
+    with _readable(given.certificate):
+        _check_key(given, chain)
+        _check_term(given.certificate, chain[0], now)
+        make_context(given.certificate, given.key)
+        above = "".join(each.public_bytes(Encoding.PEM).decode("ascii") for each in chain[1:] or chain)
+        expires_at = chain[0].not_valid_after_utc
+        shown = fingerprint(chain[0])
+    return Identity(given.certificate, authority_pem + above, shown, given.key, expires_at)
 
 
 def doubts(given: Given, names: Sequence[str], now: datetime) -> Iterator[str]:
@@ -62,6 +75,15 @@ def doubts(given: Given, names: Sequence[str], now: datetime) -> Iterator[str]:
         yield f"{given.certificate} is not meant for servers, and most callers will refuse it"
     if given.key.stat().st_mode & _OTHERS:
         yield f"{given.key} can be read by everybody; chmod 600 {given.key}"
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Certificates of which a part cannot be read are an error with a way out."""
+    try:
+        yield
+    except _DEFECTS as error:
+        raise UserError(f"{path} has a certificate whose key or dates cannot be read", hint=_TAKE) from error
 
 
 def _read(path: Path) -> bytes:
@@ -96,7 +118,9 @@ def _check_key(given: Given, chain: Sequence[x509.Certificate]) -> None:
             f"the key in {given.key} is encrypted, and a service has nobody to ask for the password",
             hint=f"openssl pkey -in {given.key} -out NEW.key; chmod 600 NEW.key",
         ) from None
-    except (ValueError, UnsupportedAlgorithm):
+    except UnsupportedAlgorithm:
+        raise UserError(f"the key in {given.key} is of a kind that is not known", hint=_TAKE) from None
+    except ValueError:
         raise UserError(
             f"{given.key} does not hold a private key in PEM",
             hint="name the file with the key of the certificate: it begins with -----BEGIN PRIVATE KEY-----",
@@ -132,7 +156,7 @@ def _check_term(path: Path, leaf: x509.Certificate, now: datetime) -> None:
 def _names(leaf: x509.Certificate) -> list[str]:
     try:
         named = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (ValueError, x509.ExtensionNotFound):
+    except (*_DEFECTS, x509.ExtensionNotFound):
         return []
     kinds = (x509.DNSName, x509.IPAddress)
     return [str(each.value).lower() for each in named if isinstance(each, kinds)]
@@ -151,6 +175,6 @@ def _fits(name: str, known: str) -> bool:
 def _is_for_servers(leaf: x509.Certificate) -> bool:
     try:
         uses = leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-    except (ValueError, x509.ExtensionNotFound):
+    except (*_DEFECTS, x509.ExtensionNotFound):
         return True
     return not _ANY_USE.isdisjoint(uses)

@@ -209,6 +209,30 @@ def test_a_burst_of_requests_ends_the_connection() -> None:
     play(scene)
 
 
+def test_the_request_whose_turn_it_is_is_told_that_the_connection_is_lost() -> None:
+    async def scene() -> None:
+        told: list[str] = []
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            if scope["path"] == "/0":
+                head = [(b"content-length", b"0")]
+                await send({"type": "http.response.start", "status": 200, "headers": head})
+                await send({"type": "http.response.body"})
+                return
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            told.append(scope["path"])
+
+        found = Scene(app)
+        found.send(GET % 0 + GET % 1 + GET % 2)
+        await found.settle()
+        found.protocol.connection_lost(None)
+        await found.settle()
+        assert told == ["/1"]
+
+    play(scene)
+
+
 def test_requests_that_wait_are_answered_in_their_order_and_no_more_is_read_meanwhile() -> None:
     async def scene() -> None:
         found = Scene()

@@ -11,9 +11,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from muster.client.host_key import HostKey
+from muster.model.wire.host import HostProgressInfo
 from muster.service.auth.host_keys import VALID_S, Challenges
 from muster.service.decisions.enrolment import Claim, Ruling, enrolment_epoch, rule_on
-from muster.service.state import Host, Progress
+from muster.service.state import Host
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 KEY, OTHER = HostKey(b"1" * 32), HostKey(b"2" * 32)
@@ -33,7 +34,7 @@ def host(status: str, key: str = KEY.public, stage: str = "", approved: str = ""
         public_key=key,
         enrolment_approved=approved,
     )
-    return msgspec.structs.replace(made, progress=Progress(current_stage=stage)) if stage else made
+    return msgspec.structs.replace(made, progress=HostProgressInfo(current_stage=stage)) if stage else made
 
 
 def rule(known: Host | None, *, is_heard: bool = False, admits_keyless: bool = False, **claim: Any) -> Ruling:

@@ -23,7 +23,7 @@ CLUSTERS: Final[tuple[Route, ...]] = (
         "v2GetCluster",
         USER | WATCHER | host("the console of a host shows the progress; it gets a reduced answer"),
         200,
-        "Show one cluster with its hosts; of other hosts, a host sees only name, role and progress.",
+        "Show one cluster with its hosts; of other hosts, a host sees only name, role, progress and a request to register again.",
     ),
     _delete("/{cluster_id}", "v2DeregisterCluster", USER, 204, "Delete a cluster and let its hosts go."),
     _patch(
@@ -49,7 +49,7 @@ CLUSTERS: Final[tuple[Route, ...]] = (
         "ListClusterHosts",
         USER | host("the installer waits for the control plane; it gets a reduced answer"),
         200,
-        "List the hosts of a cluster; of other hosts, a host sees only name, role and progress.",
+        "List the hosts of a cluster; of other hosts, a host sees only name, role, progress and a request to register again.",
     ),
     _get(
         "/{cluster_id}/supported-platforms",
