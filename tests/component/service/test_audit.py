@@ -67,6 +67,21 @@ def test_logins_refusals_and_changes_are_recorded_with_who_did_them(
     play(scene)
 
 
+def test_strangers_do_not_fill_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "muster.audit")
+
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            for _ in range(3):
+                got = await site.ask("GET", f"/clusters/{'%F0%9F%98%80' * 500}", Authorization="Bearer x")
+                assert got.status == 401
+            (found,) = records(caplog)
+            assert found["about"] == {"cluster_id": ("\\U0001f600" * 10)}
+            assert await site.make_cluster()
+
+    play(scene)
+
+
 def test_events_name_who_caused_them(tmp_path: Path) -> None:
     async def scene() -> None:
         async with open_service(tmp_path) as site:

@@ -301,6 +301,60 @@ def test_every_role_calls_every_operation_in_every_state(tmp_path: Path) -> None
     assert count > 40_000
 
 
+@pytest.mark.parametrize("admits", [False, True])
+def test_a_medium_speaks_for_unknown_hosts_and_for_hosts_without_a_key_as_the_docs_say(
+    tmp_path: Path, admits: bool
+) -> None:
+    wrong: list[object] = []
+    let_in: set[tuple[str, str]] = set()
+
+    async def scene() -> None:
+        async with open_service(tmp_path, limits=UNHURRIED, house=House(admits_keyless=admits)) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            other = await furnish(site, "beta", HOSTS[2])
+            await take_key(site, here)
+            await take_key(site, other)
+            abouts = {
+                "unknown": Place(here.infra_env_id, here.cluster_id, HOSTS[1]),
+                "keyless": here,
+                "keyless of another": Place(here.infra_env_id, here.cluster_id, HOSTS[2]),
+            }
+            header = [(b"x-secret-key", site.agent_token(here.infra_env_id).encode())]
+            for state, route, (about, place) in product(CLUSTER_STATES, ROUTES, abouts.items()):
+                await set_states(site, here, state)
+                ids = {key: value for key, value in vars(place).items() if f"{{{key}}}" in route.path}
+                query = f"logs_type=host&host_id={place.host_id}".encode() if "logs" in route.path else b""
+                knock = Knock(route.method, place.path_of(route), query, header, ids)
+                verdict = site.running.guard.admit(route, knock, time.time()).verdict
+                cells = DOCUMENTED[f"{route.method} {route.path}"]
+                words = cells[Persona.MEDIUM].split(", or ")
+                names_host = "{host_id}" in route.path or route.operation_id == "V2UploadLogs"
+                wanted = (
+                    "anyone" in cells.values()
+                    or "yes" in words
+                    or ("host not known" in words and about != "keyless")
+                    or ("host without a key, where allowed" in words and about == "keyless" and admits)
+                )
+                if names_host and verdict.is_allowed:
+                    let_in.add((about, route.operation_id))
+                if verdict.is_allowed != wanted:
+                    wrong.append((route.operation_id, about, state, verdict))
+
+    play(scene, 240)
+    assert wrong == []
+    assert ("keyless", "v2GetNextSteps") in let_in if admits else ("keyless", "v2GetNextSteps") not in let_in
+    assert ("unknown", "v2UpdateHostInstallProgress") in let_in
+
+
+async def take_key(site: Whole, place: Place) -> None:
+    """The host has no key any more, as if it were an agent of the assisted installer."""
+    engine = site.running.engine
+    await site.running.service.change(
+        lambda: engine.realm_of("cluster", place.cluster_id),
+        lambda draft: draft.change(draft.hosts[place.host_id], public_key=""),
+    )
+
+
 def test_every_role_calls_every_operation_over_http(tmp_path: Path) -> None:
     """What is let in is answered by the operation, and never with a failure."""
     found: dict[tuple[str, str], int] = {}

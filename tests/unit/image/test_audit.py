@@ -149,9 +149,7 @@ def test_what_is_shown_has_no_secrets(text: str, hidden: str) -> None:
     assert "fine" in hide("OTHER=fine\n")
 
 
-@pytest.mark.parametrize(
-    "word", ["token", "-", "eyJ-", "data:", "proxy:", "-----BEGIN PRIVATE KEY-----"]
-)
+@pytest.mark.parametrize("word", ["token", "-", "eyJ-", "data:", "proxy:", "-----BEGIN PRIVATE KEY-----"])
 def test_the_time_of_a_search_grows_with_the_length_of_a_text_alone(word: str) -> None:
     text = word * (LONG // len(word))
     assert audit({"here": text, "there": f"a: '{text}'"}) == ()

@@ -7,7 +7,16 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from muster.service.audit import HOST_WINDOW_S, MAX_CALLERS, WINDOW_S, Audit, Caller, Request, actor_of
+from muster.service.audit import (
+    HOST_WINDOW_S,
+    MAX_CALLERS,
+    MOST_STRANGERS,
+    WINDOW_S,
+    Audit,
+    Caller,
+    Request,
+    actor_of,
+)
 from muster.service.auth.personas import Grant, Persona, Scope
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -19,13 +28,19 @@ class Log:
     """An audit log that is kept, and its clock."""
 
     def __init__(self) -> None:
-        self.lines: list[dict[str, Any]] = []
+        self.written: list[str] = []
         self.now = 0.0
-        self.audit = Audit(lambda: NOW, lambda: self.now, lambda line: self.lines.append(json.loads(line)))
+        self.audit = Audit(lambda: NOW, lambda: self.now, self.written.append)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.written]
 
     def record(self, method: str, status: int, grant: Grant | None = None, **more: str) -> None:
         caller = Caller()
         caller.identify(grant)
+        caller.ids = {"cluster_id": more["ids"], "host_id": more["ids"]} if "ids" in more else {}
+        caller.refusal = more.get("reason", "")
         request = Request(
             method, more.get("operation", "V2UpdateCluster"), more.get("client", "192.0.2.1"), "r1", caller
         )
@@ -79,13 +94,50 @@ def test_what_people_change_is_recorded_each_time_and_reports_of_hosts_once_an_h
     assert log.lines[-1]["repeated"] == 4
 
 
-def test_many_addresses_do_not_fill_the_memory() -> None:
+def test_many_callers_do_not_fill_the_memory() -> None:
     log = Log()
     for number in range(MAX_CALLERS + 50):
-        client = f"10.0.{number // 256}.{number % 256}"
-        log.record("GET", 401, client=client)
-        log.record("GET", 401, client=client)
+        for _ in range(2):
+            log.record("GET", 403, Grant(Persona.HOST, Scope("i1", None, f"h{number}")))
     assert len(log.audit._seen) <= MAX_CALLERS
     dropped = [each for each in log.lines if "caller" in each]
     assert len(dropped) == 50
     assert {each["repeated"] for each in dropped} == {1}
+
+
+def test_strangers_do_not_fill_the_log() -> None:
+    """20,000 addresses were 20,000 records of up to 4 KB, and replaced all that the files had."""
+    log = Log()
+    for number in range(20_000):
+        client = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+        for _ in range(2):
+            log.record("GET", 401, client=client, ids="\U0001f600" * 4000, reason="\0" * 4000)
+        log.now += 0.001
+    log.record("POST", 201, operation="v2Login")
+    log.record("PATCH", 201, USER)
+    assert [each["event"] for each in log.lines] == ["refused"] * MOST_STRANGERS + ["login", "change"]
+    assert max(map(len, log.written)) < 1200
+    assert len(log.audit._seen) <= MOST_STRANGERS
+    log.now += WINDOW_S
+    log.record("GET", 200)
+    assert log.lines[-1] == {
+        "time": "2026-03-01T12:00:00.000Z",
+        "event": "left-out",
+        "refusals": 2 * (20_000 - MOST_STRANGERS),
+    }
+    log.record("POST", 401, operation="v2Login", client="192.0.2.9")
+    assert log.lines[-1]["event"] == "login-refused"
+
+
+def test_strangers_that_are_forgotten_are_counted() -> None:
+    log = Log()
+    for number in range(MAX_CALLERS + 50):
+        if number % MOST_STRANGERS == 0:
+            log.now += WINDOW_S
+        for _ in range(3):
+            log.record("GET", 401, client=f"10.0.{number >> 8}.{number & 255}")
+    log.now += WINDOW_S
+    log.record("GET", 200)
+    assert len(log.audit._seen) == MAX_CALLERS
+    assert sum(each.get("refusals", 0) for each in log.lines) == 100
+    assert {each["event"] for each in log.lines} == {"refused", "left-out"}

@@ -60,7 +60,7 @@ def test_a_body_that_is_no_form_is_the_file() -> None:
         'multipart/form-data; boundary="x"',
         "Multipart/Form-Data;charset=utf-8;;Boundary=x;",
         r'multipart/form-data; a="\"; boundary=y"; boundary="\x"',
-        'multipart/form-data ; a*=utf-8\'\'%22 ;\tboundary = "x" ; boundary=y',
+        "multipart/form-data ; a*=utf-8''%22 ;\tboundary = \"x\" ; boundary=y",
     ],
 )
 def test_the_boundary_is_found_as_clients_write_it(content_type: str) -> None:
