@@ -25,7 +25,7 @@ from muster.config.describe import doc_of, notes, type_name, walk_fields
 from muster.config.kinds import KINDS
 from muster.config.settings_page import render_settings
 from muster.model.catalogue import rules
-from muster.model.firewall import LIVE_RULES_FILE, RULES_FILE, SITE_RULES, render_live
+from muster.model.firewall import LIVE_RULES_FILE, POD_BRIDGE, RULES_FILE, SITE_RULES, render_live
 from muster.model.ports import render_ports
 from muster.service.api.openapi import build_openapi
 from muster.service.api.openapi_page import render_api
@@ -140,7 +140,7 @@ the result with this page. Requests and answers of each operation are in [the in
 | role | where its token comes from | scope |
 |---|---|---|
 | user | a login with the code that `muster serve` prints, or with the password | everything |
-| watcher | a login with the viewer's password, or the holder of a key that `--token-key` names: `wait-for`, a dashboard, metrics | read-only, without secrets |
+| watcher | a login with the viewer's password, or `--token-key`: `wait-for`, dashboards | reads no secrets |
 | host | the answer to its registration | that host, and the status of its own cluster |
 | medium | the boot medium; all hosts of the medium share it | registration of hosts in one infra-env |
 | image | a signed address, which expires | one file of one infra-env |
@@ -163,7 +163,9 @@ def _cis(data: Mapping[str, Any]) -> str:
         "",
         "How nodes that Muster installs with a release of kind `kubernetes` stand against the",
         f"{data['benchmark']}, sections 1 to 4. A test compares the column *node* with the files of",
-        "nodes of every kind. Section 5 is about workloads and policies, which are up to you.",
+        "nodes of every kind. Of section 5 (policies), the default Pod Security level and the default",
+        "seccomp filter are set, see [secure a cluster](../how-to/cluster-security.md). Roles and service",
+        "accounts, network policies, the use of Secrets, image policies and namespaces are up to you.",
         "",
         f"{len(items)} items: {', '.join(f'{states[each]} {each}' for each in sorted(states))}.",
     ]
@@ -221,24 +223,45 @@ link that takes the IP address of a peer can still interfere, as it can by ARP.
 A node forwards packets of its cluster only. Everybody may use node ports, load balancers and ports of the
 host that lead to pods, which kube-proxy redirects. Addresses of services are for hosts of the machine
 networks and pods. Pods reach everything but the ports above that are open to hosts or members of etcd only
-(another host would see the address of the pod's host). Hosts of the machine networks, and pods, reach pods.
-Nothing else is forwarded: a node is not a router for others. Network policies can restrict pods further.
+(another host would see the address of the pod's host). A Service whose endpoint is such a port does not open
+it. Hosts of the machine networks, and pods, reach pods. Nothing else is forwarded: a node is not a router for
+others. Network policies can restrict pods further.
 
-If the rules of a host cannot be loaded, only SSH is open until they can, and nothing is forwarded.
+Frames between two ports of a Linux bridge pass these rules on `{POD_BRIDGE}` only, the bridge of the
+pods. Other bridges of a host, such as those of virtual machines, are not filtered.
+
+If the rules of a host cannot be loaded, only SSH is open until they can, and nothing is forwarded. If
+`nft` cannot load anything, the rules that were loaded earlier stay. After a boot there are none: then
+every port is open, and the unit says that the host has NO FIREWALL. Services start after the unit has
+run, also when it failed.
 
 A pod on the host network that listens on a port that is not in the table needs a rule of the site.
 
 ## Rules of a site
 Put files into `{SITE_RULES}`, with names that end in `.nft`. Each is loaded by `nft` after the rules
 above and usually adds rules to the chain `site`, which comes before the rows of the table: it can open
-and close ports. The chain `site_forward` does the same for what a node forwards.
+and close ports. The chain `site_forward` does the same for what a node forwards; a live host has none.
 
 ```text
 # {SITE_RULES}/50-site.nft
 add rule inet muster site tcp dport 8443 accept
+add rule inet muster site iifname "eth1" tcp dport 9443 accept
+# SSH from the networks of the administrators only.
 add rule inet muster site ip saddr != 192.0.2.0/24 tcp dport 22 drop
-add rule inet muster site_forward ip saddr 198.51.100.0/24 oifname "cni0" accept
+add rule inet muster site ip6 saddr != 2001:db8:1::/64 tcp dport 22 drop
+# A network that may reach pods.
+add rule inet muster site_forward ip saddr 198.51.100.0/24 oifname "{POD_BRIDGE}" accept
+add rule inet muster site_forward ip6 saddr 2001:db8:2::/64 oifname "{POD_BRIDGE}" accept
 ```
+
+- A rule with `ip` says nothing about IPv6, and one with `ip6` nothing about IPv4. Write both.
+- Match interfaces by name, with `iifname` and `oifname`. `iif` and `oif` need an interface that is there
+  when the rules are loaded, which is before the network is up.
+- Files are loaded again at each boot and each restart of the unit. The table `inet muster` is made anew
+  before that, other tables stay as they are. Begin the file of a table of your own with two lines,
+  `table inet NAME` and `delete table inet NAME`, so that its rules are not added twice.
+- A file with `flush ruleset` is not loaded: that would remove the rules of kube-proxy and of pods, too.
+  Files that it includes (`include`) are not searched for it; do not use it there either.
 
 | host | how the file gets there |
 |---|---|
@@ -246,10 +269,10 @@ add rule inet muster site_forward ip saddr 198.51.100.0/24 oifname "cni0" accept
 | node, at installation | Ignition override of the host: `PATCH /v2/infra-envs/{{id}}/hosts/{{id}}/ignition` |
 | node, later | copy the file by SSH, then `sudo systemctl restart muster-firewall` |
 
-A file that `nft --check` refuses is left out and the other rules are loaded all the same. The unit
-`muster-firewall.service` then has failed; `systemctl status muster-firewall`, the console of a live host
-and `/run/muster/firewall.json` name the file and the line. If the files of the site remove the rules of
-the host, these are loaded again without them.
+A file with `flush ruleset`, or that `nft --check` refuses, is left out and the other rules are loaded all
+the same. The unit `muster-firewall.service` then has failed; `systemctl status muster-firewall`, the
+console of a live host and `/run/muster/firewall.json` name the file and the line. If the files of the
+site remove the rules of the host, these are loaded again without them.
 
 `sudo nft list table inet muster` shows what is active, and how many packets were dropped.
 """

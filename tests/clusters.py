@@ -86,9 +86,10 @@ def member(name: str, role: Role, number: int, families: tuple[int, ...]) -> Mem
     return Member(name, addresses, role)
 
 
-def cluster(roles: dict[str, Role], families: tuple[int, ...] = (4,)) -> Cluster:
+def cluster(roles: dict[str, Role], families: tuple[int, ...] = (4,), rendezvous: str = "") -> Cluster:
     """A cluster of these hosts, in networks of these families."""
     return Cluster(
+        rendezvous=rendezvous or next(iter(roles)),
         name="site",
         base_domain="example.com",
         id=ID,
@@ -120,7 +121,9 @@ WITH_WORKER = replace(
     holds_vips=True,
 )
 ARBITER = replace(
-    cluster({"master-0": Role.MASTER, "master-1": Role.MASTER, "arbiter-0": Role.ARBITER}),
+    cluster(
+        {"master-0": Role.MASTER, "master-1": Role.MASTER, "arbiter-0": Role.ARBITER}, rendezvous="arbiter-0"
+    ),
     tuning="emulated",
     api_vips=(ip_address("192.0.2.5"),),
     ingress_vips=(ip_address("192.0.2.6"),),

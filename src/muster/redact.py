@@ -85,6 +85,11 @@ def redact_url(text: str) -> str:
     return f"{scheme}{slashes}{MASK}@{tail}" if at and slashes else MASK + at + tail if at else text
 
 
+def redact_links(text: str) -> str:
+    """A text without logins, and without the queries of its URLs: tokens stand there."""
+    return _QUERY.sub(rf"\1{MASK}", redact(text))
+
+
 def printable(text: str) -> str:
     """A text that cannot make a terminal do anything: control characters are written out."""
     return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
@@ -103,7 +108,7 @@ def redact_arguments(arguments: Sequence[str]) -> list[str]:
             shown.append(f"{flag}={MASK}" if equals else flag)
             hide = not equals
         else:
-            shown.append(_QUERY.sub(rf"\1{MASK}", redact(argument)))
+            shown.append(redact_links(argument))
     return shown
 
 

@@ -55,6 +55,9 @@ class _Answering(BaseHTTPRequestHandler):
             return
         self.send_response(200)
         self.send_header("Content-Length", "9" if self.path == "/short" else "2")
+        if self.path == "/warned":
+            self.send_header("Warning", '299 - "would violate \\"baseline\\""')
+            self.send_header("Warning", '299 - "deprecated"')
         self.end_headers()
         self.wfile.write(b"ok")
         # Without a word of it before, as an API does that ends.
@@ -101,6 +104,12 @@ def _ask(line: ApiLine, *paths: str) -> list[Answer]:
 
     with contextlib.closing(line):
         return asyncio.run(work())
+
+
+def test_warnings_come_with_the_answer(pki: Pki, server: _Server) -> None:
+    plain, warned = _ask(_line(pki, server), "/", "/warned")
+    assert plain.warnings == ()
+    assert warned == Answer(200, b"ok", ('would violate "baseline"', "deprecated"))
 
 
 @pytest.mark.parametrize(

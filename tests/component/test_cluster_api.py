@@ -85,7 +85,22 @@ kind: ConfigMap
 metadata: {name: invalid}
 data: {"a b": c}
 """
+ON_THE_HOST = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: guarded, labels: {pod-security.kubernetes.io/warn: restricted}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: root, namespace: guarded}
+spec:
+  selector: {matchLabels: {app: root}}
+  template:
+    metadata: {labels: {app: root}}
+    spec: {hostNetwork: true, containers: [{name: a, image: b}]}
+"""
 FILES = {
+    "guarded.yaml": ON_THE_HOST,
     "route.yaml": DEFINITION,
     "list.yaml": LIST,
     "wrong.yaml": WRONG,
@@ -148,6 +163,7 @@ async def _set_up(site: Site) -> None:
     assert await site.cluster.apply(*site.own) is None
     assert len(site.own) == 4
     await _apply_files(site)
+    await _apply_workload(site.cluster)
     await _look(site)
     await _mark(site)
     await _come_too_late(site)
@@ -181,6 +197,15 @@ async def _apply_files(site: Site) -> None:
     assert await apply("nowhere.yaml") == Refusal(nowhere)
     unknown = "no kind Nothing of example.com/v7 is known in the cluster"
     assert await apply("unknown.yaml") == Refusal(f"unknown.yaml is not accepted: Nothing/x: {unknown}")
+
+
+async def _apply_workload(cluster: ClusterApi) -> None:
+    cluster.take_warnings()
+    assert await cluster.apply("guarded.yaml") is None
+    warnings = cluster.take_warnings()
+    assert [*warnings] == ["DaemonSet/root"]
+    (text,) = warnings["DaemonSet/root"]
+    assert text.startswith('would violate PodSecurity "restricted:latest": host namespaces (')
 
 
 async def _look(site: Site) -> None:

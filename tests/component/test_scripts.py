@@ -181,6 +181,7 @@ def pack(folder: Path, files: dict[str, str]) -> Path:
 
 
 SITE = {"etc/assisted/rendezvous-host.env": "NODE_ZERO_IP=192.0.2.1\n", "etc/chrony.conf": "server a\n"}
+RELEASE, KEY = "etc/assisted/agent-installer.env", "etc/assisted/release-key.pem"
 
 
 def test_a_configuration_medium_is_taken_once(machine: Path, tmp_path: Path) -> None:
@@ -247,21 +248,34 @@ def test_a_site_without_a_network_leaves_that_of_the_generic_medium(machine: Pat
     ("files", "said"),
     [
         ({"etc/chrony.conf": "x"}, "names no rendezvous host"),
-        ({**SITE, "etc/assisted/manifests/cluster-image-set.yaml": "other"}, "is for another release"),
+        ({**SITE, RELEASE: "RELEASE_IMAGE=registry.example.com/other@sha256:2\n"}, "is for another release"),
+        ({**SITE, KEY: "other"}, "has another key for signatures"),
     ],
 )
 def test_a_wrong_configuration_changes_nothing(
     machine: Path, tmp_path: Path, files: dict[str, str], said: str
 ) -> None:
-    own = machine / "etc/assisted/manifests/cluster-image-set.yaml"
-    own.parent.mkdir(parents=True)
-    own.write_text("own")
+    for path, text in ((RELEASE, "RELEASE_IMAGE=registry.example.com/own@sha256:1\n"), (KEY, "own")):
+        (machine / path).parent.mkdir(parents=True, exist_ok=True)
+        (machine / path).write_text(text)
     with pytest.raises(subprocess.CalledProcessError) as caught:
         start(machine, "load-config", str(pack(tmp_path / "one", files)))
     assert said in caught.value.stderr
     assert said in (machine / "etc/issue.d/60-muster-config-image.issue").read_text()
     assert not (machine / "etc/chrony.conf").exists()
     assert not (machine / "etc/assisted/rendezvous-host.env").exists()
+
+
+def test_the_release_counts_and_not_the_file_that_it_was_written_in(machine: Path, tmp_path: Path) -> None:
+    """The manifest of one directory may name a tag, and that of the other the digest of the same image."""
+    named = "RELEASE_IMAGE=registry.example.com/own@sha256:1\n"
+    image_set = "etc/assisted/manifests/cluster-image-set.yaml"
+    for path, text in ((RELEASE, named), (image_set, "releaseImage: own:1"), (KEY, "key")):
+        (machine / path).parent.mkdir(parents=True, exist_ok=True)
+        (machine / path).write_text(text)
+    start(machine, "load-config", str(pack(tmp_path / "one", {**SITE, RELEASE: named, image_set: "other"})))
+    assert (machine / image_set).read_text() == "other"
+    assert (machine / KEY).read_text() == "key", "a configuration does not turn the check of signatures off"
 
 
 def test_a_damaged_configuration_changes_nothing(machine: Path, tmp_path: Path) -> None:

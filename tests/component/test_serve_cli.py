@@ -53,6 +53,29 @@ def test_a_release_without_the_required_signature_is_not_served(tmp_path: Path) 
         assert served.ask("/ready")[0] == 200
 
 
+def test_data_in_a_directory_that_users_share_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    shared = tmp_path / "tmp"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    done = run("serve", "--listen", "127.0.0.1:0", "--data", shared)
+    assert done.status == 1
+    assert f"{shared} is a directory that several users share (mode 1777)" in done.err
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o1777
+    assert list(shared.iterdir()) == []
+
+
+@pytest.mark.parametrize("level", ["info", "fatal"])
+def test_audit_records_are_on_stderr_once_at_every_log_level(tmp_path: Path, level: str) -> None:
+    audit = tmp_path / "audit.log"
+    with serve("--data", tmp_path / "data", "--log-level", level, "--audit-log", audit) as served:
+        served.log_in()
+        _, err = served.end()
+    records = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+    assert [each["event"] for each in records] == ["login"]
+    assert [json.loads(line) for line in audit.read_text().splitlines()] == records
+    assert ("the service ended" in err) == (level == "info")
+
+
 def test_it_tells_the_same_to_people(tmp_path: Path) -> None:
     process = command("--listen", "127.0.0.1:0", "--data", tmp_path / "data")
     try:

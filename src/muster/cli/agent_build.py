@@ -20,7 +20,7 @@ from muster.cli.wish import (
     wish_of,
     wish_of_generic,
 )
-from muster.config.derive import named_release, signer_key
+from muster.config.derive import signer_key
 from muster.errors import UserError
 from muster.image.agent import Order
 from muster.image.agent_media import (
@@ -76,8 +76,8 @@ def make_pxe_files(call: Call, base_image: BaseImageFlags) -> None:
 
 def make_config_image(call: Call, base_image: BaseImageFlags) -> None:
     """The ISO that makes hosts of a generic image those of a site."""
-    found, plan = site.load_cluster(call.run)
-    plan = pin_plan(base_image, found, plan)
+    found, plan = site.load_cluster(call.run, base_image)
+    plan = pin_plan(call.run, base_image, found, settle_release(base_image, found, plan))
     infra = found.infra_env_spec
     if call.override or (infra is not None and (infra.ignition_config_override or infra.kernel_arguments)):
         log.warn(
@@ -97,7 +97,9 @@ def make_unconfigured_ignition(call: Call, base_image: BaseImageFlags) -> None:
     from muster.image.generic import IGNITION_FILE, generic_ignition
 
     found = site.load_valid_site(call.run, may_be_empty=True)
-    release = pin_generic(base_image, wish_of_generic(found), named_release(found))
+    wish = wish_of_generic(found)
+    image = release_of_generic(base_image, wish) if base_image.release else wish.release
+    release = pin_generic(call.run, base_image, found, image, call.override)
     given = {"the release": release.image, "--release-key": release.key}
     with start_making(call.run.directory, IGNITION_FILE, call.manner) as making:
         if not making.is_current(_inputs(call, found, None, given)):
@@ -114,7 +116,8 @@ def make_unconfigured_image(call: Call, base_image: BaseImageFlags) -> None:
 
     found = site.load_valid_site(call.run, may_be_empty=True)
     wish = wish_of_generic(found)
-    release = pin_generic(base_image, wish, release_of_generic(base_image, wish))
+    image = release_of_generic(base_image, wish)
+    release = pin_generic(call.run, base_image, found, image, call.override)
     base_image, wish = pinned_sources(base_image, wish, release.image)
     carried = _carried(call, base_image, wish, release.image)
     with base_images.open_cache(base_image.cache_dir) as cache:
@@ -142,7 +145,8 @@ def _make(
     call: Call, loaded: tuple[Site, Plan], name: str, base_image: BaseImageFlags, recipe: Recipe
 ) -> None:
     found = loaded[0]
-    plan = pin_plan(base_image, found, settle_release(base_image, *loaded))
+    settled = settle_release(base_image, *loaded)
+    plan = pin_plan(call.run, base_image, found, settled, call.override)
     base_image, wish = pinned_sources(base_image, wish_of(found, plan), plan.release_image)
     carried = _carried(call, base_image, wish, plan.release_image)
     with (

@@ -115,14 +115,21 @@ def pxe_files(call: Call, base_image: BaseImageFlags) -> None:
     make_pxe_files(call, base_image)
 
 
-@click.command("config-image", epilog=options.examples("muster agent create config-image --dir mysite"))
+@click.command(
+    "config-image",
+    epilog=options.examples(
+        "muster agent create config-image --dir mysite",
+        "muster agent create config-image --dir mysite --release ./store  # as for the generic image",
+    ),
+)
 @_agent_options
+@options.release
 @options.release_trust
 def config_image(call: Call, base_image: BaseImageFlags) -> None:
     """Make the small ISO that gives the site's configuration to hosts that booted a generic image.
 
     Writes agentconfig.noarch.iso (label agent_configimage). `muster agent create unconfigured-image` makes
-    the generic image.
+    the generic image. Name the same release for both: a host refuses the configuration of another one.
     """
     from muster.cli.agent_build import make_config_image
 
@@ -134,6 +141,7 @@ def config_image(call: Call, base_image: BaseImageFlags) -> None:
     epilog=options.examples("muster agent create unconfigured-ignition --dir generic"),
 )
 @_agent_options
+@options.release
 @options.release_trust
 def unconfigured_ignition(call: Call, base_image: BaseImageFlags) -> None:
     """Write the Ignition config of hosts that know no site yet.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`muster agent approve-host`: let a host that restarted during its installation register with a new key."""
+"""`muster agent approve-host`: let a host register with a new key, as its console shows it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 from muster.cli import options
 from muster.cli.loop import run_async
 from muster.cli.wait_for import Sought, seek
-from muster.client.calls import Calls, open_calls
+from muster.client.calls import open_calls
 from muster.client.presence import Goal
 from muster.client.target import Caller, Target
 from muster.errors import UserError
@@ -31,26 +31,37 @@ from muster.redact import printable
     epilog=options.examples(
         "muster agent approve-host --dir mysite",
         "muster agent approve-host --dir mysite --key 3F2A-91C0-77DE-0B14-A5E8",
+        "muster agent approve-host --dir mysite --key 3F2A-91C0-77DE-0B14-A5E8 --host node1",
     ),
 )
 @click.option("--key", metavar="KEY", default="", help="Approve the host that shows this key on its console.")
-@click.option("--host", metavar="NAME", default="", help="The host, if several wait and none with that key.")
+@click.option(
+    "--host", metavar="NAME", default="", help="The host, by name or id, if it is not listed as waiting."
+)
 @options.site_options
 def approve_host(
     directory: str | None, log_level: str | None, output_format: str, key: str, host: str
 ) -> None:
-    """Let a host that restarted during its installation register with a new key.
+    """Let a host register with a new key.
 
     A host makes a key pair when it registers. After a restart from the medium it has another one, and the
     service cannot tell it from an attacker that has the medium. Without --key, the hosts that wait are listed
     with what differs. Compare the key with the one on the console of the host before you approve it. If an
-    attacker asks too, the list may show another key: the one on the console counts.
+    attacker asks too, the list may show another key: the one on the console counts. The approval is valid for
+    10 minutes.
+
+    If another machine took the place of a host, the host does not wait; its console and the events show its
+    key. Approve it with --key and --host: the other machine is disconnected.
+
+    The command needs the directory of a site. For `muster serve` and an interactive installation, approve the
+    key on the page of the installation.
     """
     run = options.begin(directory, log_level, output_format)
     sought = seek(run, Goal.INSTALL, 0.0)
     waiting = run_async(lambda: _approve(sought, key.strip().upper(), host))
     if run.as_json:
-        click.echo(json.dumps([_body(each) for each in waiting], indent=2, ensure_ascii=False))
+        found = [_body(each, key.strip().upper()) for each in waiting]
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
     for each in waiting:
         click.echo(_words(each, key.strip().upper()))
@@ -67,55 +78,57 @@ async def _approve(sought: Sought, key: str, name: str) -> Sequence[Host]:
         authority.write_text(sought.authority, "ascii")
         token = build_tokens(renew_tokens(sought.secrets, datetime.now(UTC))).user
         async with open_calls(Target(sought.target.url, Caller.USER, token, authority)) as calls:
-            waiting = await _find_waiting(calls, sought.secrets.cluster_id)
+            cluster = await calls.read("GET", f"/clusters/{sought.secrets.cluster_id}", Cluster)
+            hosts = cluster.hosts or ()
             if not key:
-                return waiting
-            host = _choose(waiting, key, name)
+                return [each for each in hosts if _is_waiting(each)]
+            host = _choose(hosts, key, name)
             path = f"/infra-envs/{host.infra_env_id}/hosts/{host.id}/actions/approve-enrolment"
             await calls.call("POST", path, EnrolmentApproval(key=key))
             return (host,)
 
 
-def _choose(waiting: Sequence[Host], key: str, name: str) -> Host:
-    """The host that waits with a key, has a name, or is the only one that waits."""
-    named = [each for each in waiting if not name or name in (each.requested_hostname, each.id)]
-    found = [each for each in named if each.enrolment_request and each.enrolment_request.key == key] or named
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        who = f"the host {name} does not wait" if name else "no host waits"
-        raise UserError(f"{who} for an approval", hint="run `muster agent approve-host` to see those that do")
+def _choose(hosts: Sequence[Host], key: str, name: str) -> Host:
+    """The host of a name; else the one that waits with a key, or is the only one that waits."""
+    if name:
+        named = [each for each in hosts if name in (each.requested_hostname, each.id)]
+        if len(named) != 1:
+            many = f"{len(named)} hosts have" if named else "no host has"
+            raise UserError(f"{many} the name {name}", hint="name the host by its id")
+        return named[0]
+    waiting = [each for each in hosts if _is_waiting(each)]
+    found = [each for each in waiting if each.enrolment_request and each.enrolment_request.key == key]
+    if len(found or waiting) == 1:
+        return (found or waiting)[0]
+    if not waiting:
+        raise UserError(
+            "no host waits for an approval", hint="name the host whose console shows this key with --host"
+        )
     raise UserError(
-        f"{len(found)} hosts wait for an approval, and none of them with the key {key}",
+        f"{len(waiting)} hosts wait for an approval, and none of them with the key {key}",
         hint="name the host whose console shows this key with --host",
     )
 
 
-async def _find_waiting(calls: Calls, cluster_id: str) -> list[Host]:
-    cluster = await calls.read("GET", f"/clusters/{cluster_id}", Cluster)
-    return [
-        each for each in cluster.hosts or () if each.enrolment_request and not each.enrolment_request.approved
-    ]
+def _is_waiting(host: Host) -> bool:
+    return host.enrolment_request is not None and not host.enrolment_request.approved
 
 
-def _body(host: Host) -> dict[str, Any]:
-    request = host.enrolment_request
-    assert request is not None
-    return {
-        "host_id": host.id,
-        "name": host.requested_hostname,
-        "key": request.key,
-        "address": request.address,
-        "differs": list(request.differs),
-    }
+def _body(host: Host, approved: str) -> dict[str, Any]:
+    body: dict[str, Any] = {"host_id": host.id, "name": host.requested_hostname}
+    if approved:
+        body.update(approved=approved)
+    elif (request := host.enrolment_request) is not None:
+        body.update(key=request.key, address=request.address, differs=list(request.differs))
+    return body
 
 
 def _words(host: Host, approved: str) -> str:
-    request = host.enrolment_request
-    assert request is not None
     name = host.requested_hostname or host.id
     if approved:
-        return f"{name}: the key {approved} is approved; the host registers within a minute"
+        return f"{name}: the key {approved} is approved for 10 minutes; the host registers within 2 minutes"
+    request = host.enrolment_request
+    assert request is not None
     return "\n".join(
         (f"{name}: waits with the key {request.key}", *(f"  {printable(each)}" for each in request.differs))
     )

@@ -21,6 +21,7 @@ from muster.config.state import load_state
 from muster.errors import UserError, cannot
 from muster.image.coreos.architecture import check_architecture
 from muster.image.coreos.customize import Customization
+from muster.image.ignition.merge import list_entries
 from muster.image.ignition.replacement import Lost, replacement_config
 from muster.image.iso.volume import Volume
 from muster.image.kept import find_secrets
@@ -33,7 +34,7 @@ from muster.model.host import Role
 from muster.model.ignition import render_tree, tree_of
 from muster.model.plan import HostPlan, Plan
 from muster.model.release import RPM_ARCHITECTURES
-from muster.service.drivers.keeping import keep_others
+from muster.service.drivers.keeping import FOLDER, keep_others
 from muster.support.kept import COMMAND, Kept, fetch_kept, name_of, parse_config
 from muster.support.reaching import Known, choose
 
@@ -68,8 +69,10 @@ def host_image(
     The machine gets name, address, role and certificates of the lost host, and becomes a member of etcd in
     its place, by itself. The configuration comes from the control-plane hosts that are left, over ssh: each
     keeps those of the others. If the machine has other network cards than the lost one, put their MAC
-    addresses into the site's files first: no other machine is erased. The ISO has the keys of the host; who
-    has it can act as that host.
+    addresses into the site's files first: no other machine is erased.
+
+    The ISO has the keys of the lost host, the key that signs tokens of service accounts, and the keys of all
+    control-plane hosts whose configurations the hosts that answer keep. Its holder is root of the cluster.
     """
     run = options.begin(directory, log_level, output_format)
     found, plan = site.load_cluster(run, base_image)
@@ -193,5 +196,12 @@ def _advice(lost: Lost) -> list[str]:
     return [
         f"next: switch the old {lost.host.label} off for good, and boot the machine with {macs} from it;"
         " what is on its disk is lost",
-        "it has the keys of the host: erase it when the node is Ready",
+        f"it has the keys of {', '.join((lost.host.hostname, *_kept_in(lost.config)))}: its holder is root of"
+        " the cluster; keep it safe, and erase it when the node is Ready",
     ]
+
+
+def _kept_in(config: Mapping[str, Any]) -> list[str]:
+    """Names of the other hosts whose configurations, with their keys, are in the one of the lost host."""
+    paths = [str(each.get("path", "")) for each in list_entries(config, "storage", "files")]
+    return [Path(path).stem for path in paths if path.startswith(f"{FOLDER}/")]

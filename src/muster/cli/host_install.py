@@ -32,6 +32,8 @@ STATE: Final = Path("/var/lib/muster/install")
 _TELL_S: Final = 60.0
 _FETCH_S: Final = 600.0
 _LOOK_S: Final = 3.0
+_COPY_AGAIN_S: Final = 30.0
+"""A copy of the service's data that failed is tried again after this time."""
 _FAREWELL_S: Final = 1.5
 """So long those who follow the installation get to see that the service leaves, and why."""
 
@@ -159,20 +161,25 @@ class _Crew:
         except Unreachable:
             return False
 
-    async def wait_for_others(self, keep: Callable[[str], Awaitable[None]]) -> None:
-        """On the rendezvous host, before it leaves; what the others reached is kept on its disk."""
+    async def wait_for_others(self, keep: Callable[[str], Awaitable[bool]]) -> None:
+        """On the rendezvous host, before it leaves; what the others reached is kept on its disk.
+
+        ``keep`` tells whether that succeeded; if not, it is called again later.
+        """
         from muster.client.calls import Unreachable
         from muster.node.others import missing_for_leaving, render_reached
 
         told: tuple[str, ...] = ()
-        reached = ""
+        reached, copy_at = "", 0.0
         while True:
             try:
                 hosts = await self._hosts()
                 missing = missing_for_leaving(hosts, self._request.host_id)
-                if (now := render_reached(hosts)) != reached:
-                    await keep(self._request.boot_device)
-                    reached = now
+                if (now := render_reached(hosts)) != reached and time.monotonic() >= copy_at:
+                    if await keep(self._request.boot_device):
+                        reached = now
+                    else:
+                        copy_at = time.monotonic() + _COPY_AGAIN_S
             except Unreachable:
                 missing = ("the service",)
             if not missing:
@@ -192,9 +199,11 @@ class _Leaving:
 
     def __init__(self, machine: Machine, reporter: _Reporter) -> None:
         self._machine, self._reporter = machine, reporter
+        self._trouble = ""
+        """Why the last copy failed."""
 
-    async def keep_copy(self, disk: str) -> None:
-        """What the service knows, for the case that this host loses power before it leaves."""
+    async def keep_copy(self, disk: str) -> bool:
+        """Copy what the service knows, in case this host loses power before it leaves. False: it failed."""
         from muster.errors import MusterError
         from muster.node.handing_over import leave_copy
         from muster.node.parts import find_parts
@@ -202,7 +211,12 @@ class _Leaving:
         try:
             await leave_copy(self._machine, await find_parts(self._machine, disk))
         except MusterError as error:
-            log.warn("no copy of the service's data is on the disk: %s", error.message)
+            if error.message != self._trouble:
+                log.warn("no new copy of the service's data is on the disk: %s", error.message)
+            self._trouble = error.message
+            return False
+        self._trouble = ""
+        return True
 
     async def hand_over(self, disk: WrittenDisk) -> None:
         from muster.node.handing_over import take_along

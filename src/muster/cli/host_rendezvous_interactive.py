@@ -59,13 +59,21 @@ async def laid_out(running: Running, meeting: Meeting, root: Path) -> AsyncItera
     from muster.model.service_card import CARD_FILE
     from muster.service.interactive.serving import agent_token, card_of
 
-    card, token = card_of(running), agent_token(running, meeting)
     shown = root / str(FOLDER).lstrip("/") / CARD_FILE
-    for path, text, mode in ((SERVICE_AUTHORITY, card.authority, 0o644), (AGENT_TOKEN, token, 0o600)):
+
+    def put(path: str, text: str, mode: int) -> None:
         place = root / path.lstrip("/")
         place.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         save_file(place, text.encode(), mode=mode)
-    save_file(shown, msgspec.json.encode(card), mode=0o644)
+
+    def show_card() -> None:
+        card = card_of(running)
+        put(SERVICE_AUTHORITY, card.authority, 0o644)
+        save_file(shown, msgspec.json.encode(card), mode=0o644)
+
+    put(AGENT_TOKEN, agent_token(running, meeting), 0o600)
+    show_card()
+    running.certificate.on_renewed = show_card
     try:
         yield
     finally:

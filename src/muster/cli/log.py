@@ -59,7 +59,16 @@ class _Redacting(logging.Formatter):
 
 
 class _Terminal(logging.StreamHandler[TextIO]):
-    """Where people read; a line that is being redrawn there steps aside for a message."""
+    """Where people read; a line that is being redrawn there steps aside for a message.
+
+    It has its own threshold, because audit records are written at every log level.
+    """
+
+    threshold = logging.INFO
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        is_wanted = record.name == AUDIT or record.levelno >= self.threshold
+        return is_wanted and bool(super().filter(record))
 
     def emit(self, record: logging.LogRecord) -> None:
         with _state.aside():
@@ -94,7 +103,6 @@ def start(arguments: Sequence[str]) -> None:
     _logger.setLevel(logging.DEBUG)
     _logger.propagate = False
     terminal = _Terminal(sys.stderr)
-    terminal.setLevel(logging.INFO)
     terminal.setFormatter(_Redacting(dated=False))
     _logger.addHandler(terminal)
 
@@ -103,7 +111,8 @@ def configure(level: str, site: Path | None, *, as_json: bool) -> None:
     """Set the terminal's level, and keep a log in the site's directory when there is one."""
     _state.as_json, _state.directory, _state.level = as_json, site, LEVELS[level]
     for handler in _logger.handlers:
-        handler.setLevel(LEVELS[level])
+        if isinstance(handler, _Terminal):
+            handler.threshold = LEVELS[level]
     if site is not None:
         _open_file(site / LOG_FILE)
     _logger.debug("muster %s", " ".join(redact_arguments(_state.arguments)))
@@ -129,12 +138,31 @@ def open_audit_log(path: Path) -> None:
     from logging.handlers import RotatingFileHandler
 
     class AuditFile(RotatingFileHandler):
+        warned: frozenset[str] = frozenset()
+
         def _open(self) -> Any:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
             return os.fdopen(os.open(path, flags, 0o600), "a", encoding="utf-8")
 
-        def handleError(self, record: logging.LogRecord) -> None:
+        def doRollover(self) -> None:
+            """Rotate the files. After a failure, append to the current one, and rotate 10 MiB later."""
+            try:
+                super().doRollover()
+                self.maxBytes = _AUDIT_BYTES
+            except OSError as error:
+                self._warn_once("rotate", error, "it grows until its directory can be written")
+                self.stream = self._open()
+                self.maxBytes = os.fstat(self.stream.fileno()).st_size + _AUDIT_BYTES
+
+        def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002 - the name is logging's
             """A full disk must not stop the service; the terminal has every record."""
+            self._warn_once("write", sys.exc_info()[1], "records that are missing in it are on stderr")
+
+        def _warn_once(self, verb: str, error: BaseException | None, result: str) -> None:
+            if verb not in self.warned:
+                self.warned |= {verb}
+                reason = getattr(error, "strerror", None) or error
+                warn("cannot %s the audit log %s: %s; %s", verb, path, reason, result)
 
     try:
         handler = AuditFile(path, maxBytes=_AUDIT_BYTES, backupCount=_AUDIT_FILES, encoding="utf-8")

@@ -75,6 +75,10 @@ cache_dir = click.option(
     "--cache-dir", metavar="DIR", envvar="MUSTER_CACHE", type=click.Path(),
     help="Where images are kept between runs; also MUSTER_CACHE.  [default: ~/.cache/muster]",
 )  # fmt: skip
+_ca_bundle = click.option(
+    "--ca-bundle", metavar="FILE", type=click.Path(path_type=Path),
+    help="Certificates (PEM) to trust for the download, besides those of the system.",
+)  # fmt: skip
 _BASE_IMAGE: Final = (
     click.option(
         "--base-image", metavar="SOURCE",
@@ -89,10 +93,15 @@ _BASE_IMAGE: Final = (
         help="Release to install, and to take the live ISO from: an image at a registry, or a content store.",
     ),
     cache_dir,
+    _ca_bundle,
+)  # fmt: skip
+_RELEASE: Final = (
     click.option(
-        "--ca-bundle", metavar="FILE", type=click.Path(path_type=Path),
-        help="Certificates (PEM) to trust for the download, besides those of the system.",
+        "--release", metavar="IMAGE|STORE", default="",
+        help="Release to install: an image at a registry, or a content store.",
     ),
+    cache_dir,
+    _ca_bundle,
 )  # fmt: skip
 
 
@@ -125,6 +134,21 @@ def base_image(command: F) -> F:
     return gathered  # type: ignore[return-value]
 
 
+def release(command: F) -> F:
+    """--release and what belongs to it, for media without a base image; a BaseImageFlags as `base_image`."""
+
+    @wraps(command)
+    def gathered(
+        *args: Any, release: str, cache_dir: str | None, ca_bundle: Path | None, **kwargs: Any
+    ) -> Any:
+        flags = BaseImageFlags(release=release, cache_dir=cache_dir, ca_bundle=ca_bundle)
+        return command(*args, base_image=flags, **kwargs)
+
+    for option in reversed(_RELEASE):
+        gathered = option(gathered)
+    return gathered  # type: ignore[return-value]
+
+
 _RELEASE_TRUST: Final = (
     click.option(
         "--release-key", metavar="FILE", type=click.Path(path_type=Path),
@@ -138,19 +162,17 @@ _RELEASE_TRUST: Final = (
 
 
 def release_trust(command: F) -> F:
-    """--release-key and --release-by-tag, which become a part of `base_image`; below `options.base_image`."""
+    """--release-key and --release-by-tag, which become a part of `base_image`; below what makes that."""
 
     @wraps(command)
     def gathered(
         *args: Any,
         release_key: Path | None,
         release_by_tag: bool,
-        base_image: BaseImageFlags | None = None,
+        base_image: BaseImageFlags,
         **kwargs: Any,
     ) -> Any:
-        flags = replace(
-            base_image or BaseImageFlags(), release_key=release_key, release_by_tag=release_by_tag
-        )
+        flags = replace(base_image, release_key=release_key, release_by_tag=release_by_tag)
         return command(*args, base_image=flags, **kwargs)
 
     for option in reversed(_RELEASE_TRUST):

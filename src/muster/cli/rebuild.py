@@ -59,13 +59,12 @@ def compare_with_site(medium: Path, rebuild: Rebuild) -> tuple[bool, str]:
         if found.label == CLUSTER_CONFIG_LABEL:
             return _compare_data(found, _cluster_config(rebuild.directory), rebuild.directory)
         _refuse_other(found)
-        loaded, plan = site.load_cluster(Run(rebuild.directory, as_json=False), rebuild.base_image)
+        run = Run(rebuild.directory, as_json=False)
+        loaded, plan = site.load_cluster(run, rebuild.base_image)
+        settled = settle_release(rebuild.base_image, loaded, plan)
+        order = _order(rebuild, pin_plan(run, rebuild.base_image, loaded, settled))
         if found.label == CONFIG_LABEL:
-            plan = pin_plan(rebuild.base_image, loaded, plan)
-            return _compare_data(found, config_iso(_order(rebuild, plan)), rebuild.directory)
-        order = _order(
-            rebuild, pin_plan(rebuild.base_image, loaded, settle_release(rebuild.base_image, loaded, plan))
-        )
+            return _compare_data(found, config_iso(order), rebuild.directory)
         flags, wish = pinned_sources(
             rebuild.base_image, wish_of(loaded, order.plan), order.plan.release_image
         )

@@ -83,6 +83,15 @@ async def _look(source: Source, reference: Reference, key: str) -> Pinned:
     return Pinned(str(pinned), image.annotations.get(KIND_ANNOTATION, OPENSHIFT))
 
 
+def find_kind(image: str, flags: BaseImageFlags, wish: Wish) -> str:
+    """The kind of a release at its registry or a mirror of the site; empty when it cannot be looked up."""
+    try:
+        return run_async(lambda: _ask(parse_reference(image), flags, wish, "")).kind
+    except MusterError as error:
+        log.note("the kind of the release cannot be looked up: %s", error.message)
+        return ""
+
+
 def _warn(reference: Reference, key: str) -> None:
     if reference.digest is not None:
         log.warn("the signature of %s was not checked here; hosts check it", reference)

@@ -31,9 +31,9 @@ def sign(name: str, store_dir: Path | None, key: Path, cache_dir: str | None, lo
     """Sign the release NAME of a content store, or its only one.
 
     The signature is over the digest of the release image, which leads to every byte of the release. It is
-    kept beside the image in the form of cosign (tag sha256-<digest>.sig), and `muster release mirror`, `save`
-    and `muster agent create image --embed-release` take it along. Hosts check it when their medium was made
-    with --release-key.
+    kept beside the image in the form of cosign (tag sha256-<digest>.sig), together with signatures of other
+    keys; `muster release mirror`, `save` and `muster agent create image --embed-release` take it along. Hosts
+    check it when their medium was made with --release-key.
     """
     from muster.release.image_signature import sign_image
     from muster.release.kinds.stored import choose_release, find_releases

@@ -38,7 +38,7 @@ _FAULT_HELP = (
 @click.option("--until", metavar="TIME", default="25h", show_default=True, help="How long to go on: 90m, 2h.")
 @options.log_level
 @options.output
-def simulate(  # noqa: PLR0913 - one for each flag
+def simulate(
     directory: str,
     log_level: str | None,
     output_format: str,

@@ -14,12 +14,15 @@ import click
 from muster.cli import log
 from muster.cli.options import BaseImageFlags, Run
 from muster.config.check import check_folder, is_valid
+from muster.config.derive import release_kind
 from muster.config.report import problems_json, render_count, render_problems
 from muster.config.resolve import resolve_site
+from muster.config.rules.machines import adds_nodes, is_agent_based
+from muster.config.rules.settings import settings_problems
 from muster.config.state import inputs_of
 from muster.errors import ConfigError, UserError
 from muster.model.plan import Plan
-from muster.model.problem import Problem
+from muster.model.problem import Problem, in_order
 from muster.model.release import kind_of_image
 from muster.model.site import Environment, Site
 
@@ -59,6 +62,27 @@ def load_valid_site(
     if problems:
         click.echo(render_problems(problems), err=True)
     return found
+
+
+def check_settings(run: Run, found: Site, kind: str) -> None:
+    """Judge the settings again, by the kind of the release: it may be known only after the check."""
+    if not kind or found.image_based is not None or adds_nodes(found):
+        return
+    # A directory for hosts of any site holds no cluster, and was not judged by this.
+    judged = settings_problems(found, release_kind(found)) if is_agent_based(found) else ()
+    told = {(each.place, each.rule.slug) for each in judged}
+    problems = in_order(
+        [each for each in settings_problems(found, kind) if (each.place, each.rule.slug) not in told]
+    )
+    log.note_problems(problems)
+    if not is_valid(problems):
+        _show(run, problems)
+        raise ConfigError(
+            f"{_what(run, found)}: {render_count(problems)}",
+            hint=_way_out(run, problems),
+        )
+    if problems:
+        click.echo(render_problems(problems), err=True)
 
 
 def _what(run: Run, found: Site) -> str:

@@ -3,21 +3,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from muster.cli import log
 from muster.cli.access import SiteAccess
 from muster.cli.base_image import Wish
-from muster.cli.options import BaseImageFlags
+from muster.cli.options import BaseImageFlags, Run
+from muster.cli.site import check_settings
 from muster.config.derive import named_release
+from muster.config.formats.ignition import refused_parts
+from muster.config.rules.settings import settings_problems
 from muster.image.generic import GenericRelease, generic_of
+from muster.image.ignition.merge import check_parts
+from muster.model.catalogue import Severity
 from muster.model.plan import Plan
-from muster.model.release import RPM_ARCHITECTURES
+from muster.model.release import KUBERNETES, RPM_ARCHITECTURES
 from muster.model.site import Site
 from muster.release.mirror.ends import AtRegistry, parse_end
 
 if TYPE_CHECKING:
+    from muster.cli.release_pin import Pinned
     from muster.model.image_based_plan import InstallationPlan
 
 
@@ -32,21 +39,60 @@ def settle_release(flags: BaseImageFlags, found: Site, plan: Plan) -> Plan:
     return replace(plan, release_image=image) if image else plan
 
 
-def pin_plan(flags: BaseImageFlags, found: Site, plan: Plan) -> Plan:
-    """The plan with its release by digest, and the key that hosts check its signature with."""
+def pin_plan(run: Run, flags: BaseImageFlags, found: Site, plan: Plan, override: str = "") -> Plan:
+    """The plan with its release by digest, and the key that hosts check its signature with.
+
+    The site's settings, and the Ignition config that the command was given, are judged by its kind.
+    """
     from muster.cli.release_pin import load_release_key, pin_release
 
-    key = load_release_key(flags.release_key)
-    pinned = pin_release(plan.release_image, flags, wish_of(found, plan), key)
-    return replace(plan, release_image=pinned.image, release_key=key, release_kind=pinned.kind)
+    key, wish = load_release_key(flags.release_key), wish_of(found, plan)
+    pinned = pin_release(plan.release_image, flags, wish, key)
+    kind = _judge(run, found, override, pinned, lambda: _ask_kind(pinned.image, flags, wish))
+    return replace(plan, release_image=pinned.image, release_key=key, release_kind=kind)
 
 
-def pin_generic(flags: BaseImageFlags, wish: Wish, image: str) -> GenericRelease:
+def pin_generic(run: Run, flags: BaseImageFlags, found: Site, image: str, override: str) -> GenericRelease:
     """The same for a medium for hosts of any site; it may know no release."""
     from muster.cli.release_pin import load_release_key, pin_release
 
-    key = load_release_key(flags.release_key)
-    return GenericRelease(pin_release(image, flags, wish, key).image if image else "", key)
+    key, wish = load_release_key(flags.release_key), wish_of_generic(found)
+    if not image:
+        return GenericRelease("", key)
+    pinned = pin_release(image, flags, wish, key)
+    _judge(run, found, override, pinned, lambda: _ask_kind(pinned.image, flags, wish))
+    return GenericRelease(pinned.image, key)
+
+
+def _judge(run: Run, found: Site, override: str, pinned: Pinned, ask_kind: Callable[[], str]) -> str:
+    """The kind of a release, after a check that it does what is asked for.
+
+    Where its name does not tell the kind, it is looked up only if it matters.
+    """
+    unsure = [] if pinned.kind else _not_by_kubernetes(found, override)
+    kind = ask_kind() if unsure else pinned.kind
+    if unsure and not kind:
+        log.warn(
+            "the kind of the release %s cannot be looked up; a release of Kubernetes does not do this: %s",
+            pinned.image,
+            "; ".join(unsure),
+        )
+    check_settings(run, found, kind)
+    check_parts(override, "--ignition-override", kind)
+    return kind
+
+
+def _not_by_kubernetes(found: Site, override: str) -> list[str]:
+    """The settings that only a release of OpenShift does."""
+    problems = [each for each in settings_problems(found, KUBERNETES) if each.severity is Severity.ERROR]
+    settings = [f"{each.place.where}: {each.message.partition(':')[0]}" for each in problems]
+    return settings + [f"--ignition-override: {row.path}" for row in refused_parts(override, KUBERNETES)]
+
+
+def _ask_kind(image: str, flags: BaseImageFlags, wish: Wish) -> str:
+    from muster.cli.release_pin import find_kind
+
+    return find_kind(image, flags, wish)
 
 
 def pinned_sources(flags: BaseImageFlags, wish: Wish, image: str) -> tuple[BaseImageFlags, Wish]:

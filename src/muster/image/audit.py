@@ -18,10 +18,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from muster.model.bounded_yaml import UNREADABLE, load_documents
+from muster.model.replacement import CONFIG_FILE
 from muster.redact import MASK, is_secret_key, masked_lines
 
-# Anybody makes texts. Each of these takes time in proportion to the length of a text, whatever is in it: a run
-# of characters is looked through from its beginning alone, and nothing of it is given back (`++`).
+# The text comes from outside. Each expression takes time in proportion to the length of the text: the search
+# for a run of characters starts at its beginning only and does not backtrack (`++`).
 _KEY_BEGIN: Final = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
 _KEY_END: Final = re.compile(r"-----END [A-Z0-9 ]*PRIVATE KEY-----")
 _TOKEN: Final = re.compile(r"(?<![\w-])(?=([\w-]*?)\beyJ[\w-])[\w-]++\.(eyJ[\w-]++)\.[\w-]++")
@@ -69,11 +70,38 @@ _PURPOSES: Final[Mapping[str, str]] = {
     "passwd.users[core]": "lets core log in at the console of a live host",
 }
 """Who needs a secret of our own media."""
+_LOGIN_OF: Final = "of the host logs in to the API with it"
+_NODE_PURPOSES: Final[Mapping[str, str]] = {
+    "/etc/kubernetes/api/encryption.yaml": "the API server of the host decrypts the Secrets in etcd with it",
+    "/etc/kubernetes/controller-manager.conf": f"the controller manager {_LOGIN_OF}",
+    "/etc/kubernetes/kube-proxy.conf": f"kube-proxy {_LOGIN_OF}",
+    "/etc/kubernetes/kubelet.conf": f"the kubelet {_LOGIN_OF}",
+    "/etc/kubernetes/scheduler.conf": f"the scheduler {_LOGIN_OF}",
+    "/etc/kubernetes/setup/kubeconfig": "the set-up of the cluster logs in as an administrator with it; valid"
+    " for 7 days from the installation on",
+    "/etc/kubernetes/pki/apiserver.key": "the API server of the host proves itself with it",
+    "/etc/kubernetes/pki/apiserver-kubelet-client.key": "the API server of the host calls kubelets with it",
+    "/etc/kubernetes/pki/etcd/member.key": "etcd of the host calls the other members with it, and is called;"
+    " it gives access to all data of the cluster",
+    "/etc/kubernetes/pki/front-proxy-client.key": "the API server of the host calls those of add-ons with it",
+    "/etc/kubernetes/pki/kubelet.key": "the kubelet of the host proves itself with it",
+    "/etc/kubernetes/pki/service-account.key": "control-plane hosts sign tokens of service accounts with it;"
+    " its holder is root of the cluster",
+    "/root/.docker/config.json": "the host pulls images with it",
+}
+"""Who needs a secret in the configuration of a node, which the ISO that replaces a host has."""
 
 
 def purpose_of(place: str) -> str:
     """Who needs the secret at a place, and for what; empty where that is not known."""
-    return _PURPOSES.get(place, "")
+    medium, *configs = place.split(": ")
+    if medium != CONFIG_FILE or not configs:
+        return _PURPOSES.get(place, "")
+    purpose = _NODE_PURPOSES.get(configs[-1], "")
+    if len(configs) == 1 or not purpose:
+        return purpose
+    name = configs[-2].rpartition("/")[2].removesuffix(".ign")
+    return f"to replace {name}, whose configuration the new host keeps: {purpose}"
 
 
 def audit(texts: Mapping[str, str]) -> tuple[Secret, ...]:
@@ -169,7 +197,10 @@ def _walk(place: str, document: Any, is_late: Callable[[], bool]) -> Iterator[Se
             yield from _logins(place, value)
         elif isinstance(value, str) and value:
             yield from _look(place, value, path)
-            if _is_password(path.rpartition(".")[2], value):
+            keys = list(_keys(decoded := _decoded(value)))
+            for start, end in keys:
+                yield Secret(place, "private key", f"{path}: {_describe_key(decoded[start:end])}")
+            if not keys and _is_password(path.rpartition(".")[2], value):
                 kind = "encryption key" if _ENCRYPTION_KEY.search(path) else "password"
                 yield Secret(place, kind, path)
 

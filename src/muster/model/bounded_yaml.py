@@ -17,10 +17,13 @@ from typing import Any, Final
 
 import yaml
 from yaml._yaml import CParser
+from yaml.composer import Composer
 
 MAX_DEPTH: Final = 200
 MAX_NODES: Final = 1_000_000
 """Values of a text, as written."""
+MAX_REQUEST_NODES: Final = 200_000
+"""The same for a text of a request: a mebibyte of custom resource definitions has about half of them."""
 MAX_COPIES: Final = 100_000
 """Values that aliases stand for, in all."""
 MAX_DIRECTIVES: Final = 100
@@ -51,6 +54,36 @@ class Exceeded(yaml.MarkedYAMLError):
     """A text exceeds a bound."""
 
 
+@dataclass(frozen=True)
+class _Line:
+    """The mark of all values of a line."""
+
+    line: int
+    name: str = ""
+    column: int = 0
+
+
+class SharingLoader(Composer, yaml.CSafeLoader):
+    """Loads what CSafeLoader loads, and lets other threads run meanwhile.
+
+    CSafeLoader makes the nodes of a document in C, and keeps the interpreter for as long as that takes. With
+    two marks of each node there are so many objects that the garbage collector keeps it, too.
+    """
+
+    def __init__(self, stream: str | bytes) -> None:
+        yaml.CSafeLoader.__init__(self, stream)
+        self.anchors = {}
+        self._mark = _Line(0)
+
+    def get_event(self) -> Any:
+        event: Any = super().get_event()
+        if event is not None:
+            if event.start_mark.line != self._mark.line:
+                self._mark = _Line(event.start_mark.line)
+            event.start_mark = event.end_mark = self._mark
+        return event
+
+
 @dataclass
 class _Anchor:
     weight: int = 1
@@ -70,6 +103,7 @@ class _Open:
 class _Count:
     """What the events of one document add up to."""
 
+    max_nodes: int = MAX_NODES
     nodes: int = 0
     copies: int = 0
     long_numbers: int = 0
@@ -89,8 +123,8 @@ class _Count:
             self._alias(event)
         elif kind is yaml.DocumentStartEvent:
             self.anchors.clear()
-        if self.nodes > MAX_NODES:
-            raise _exceeded(event, f"it has more than {MAX_NODES:,} values")
+        if self.nodes > self.max_nodes:
+            raise _exceeded(event, f"it has more than {self.max_nodes:,} values")
 
     def _scalar(self, event: Any) -> None:
         self.nodes += 1
@@ -151,10 +185,10 @@ def check_directives(text: str | bytes) -> None:
         raise Exceeded(None, None, f"it has more than {MAX_DIRECTIVES} directives")
 
 
-def check_bounds(text: str | bytes) -> None:
+def check_bounds(text: str | bytes, max_nodes: int = MAX_NODES) -> None:
     """Raise `Exceeded` when a text exceeds a bound, up to the place where it is not YAML, if there is one."""
     check_directives(text)
-    count = _Count()
+    count = _Count(max_nodes)
     try:
         parser = CParser(text)
         while (event := parser.get_event()) is not None:
@@ -165,15 +199,22 @@ def check_bounds(text: str | bytes) -> None:
         return  # Nothing behind it is ever loaded, and what loads the text says why.
 
 
-def iter_documents(text: str | bytes, loader: Any = yaml.CSafeLoader) -> Iterator[Any]:
+def iter_documents(
+    text: str | bytes, loader: Any = yaml.CSafeLoader, max_nodes: int = MAX_NODES
+) -> Iterator[Any]:
     """The documents of a text, up to the place where it cannot be loaded: then one of `UNREADABLE`."""
-    check_bounds(text)
+    check_bounds(text, max_nodes)
     yield from yaml.load_all(text, loader)
 
 
 def load_documents(text: str | bytes) -> list[Any]:
     """All documents of a text; one of `UNREADABLE` when it cannot be loaded, or exceeds a bound."""
     return list(iter_documents(text))
+
+
+def load_request(text: str | bytes) -> list[Any]:
+    """The same for a text of a request: it is smaller, and other requests are answered meanwhile."""
+    return list(iter_documents(text, SharingLoader, MAX_REQUEST_NODES))
 
 
 def load_document(text: str | bytes) -> Any:

@@ -79,7 +79,7 @@ def render_live() -> str:
 
 def render_node(systems: tuple[System, ...], around: Surroundings) -> str:
     """The rules of an installed node."""
-    redirected = "".join(_services(around)) + _REDIRECTED
+    redirected = "".join((*_services(around), *_closed_to_redirection(around), _REDIRECTED))
     vrrp = "".join(_vrrp(around.vip_peers))
     forward = "".join(_forward(around))
     return _HEAD + forward + _INPUT + redirected + vrrp + "".join(_lines(systems, around)) + _TAIL
@@ -91,11 +91,11 @@ def _forward(around: Surroundings) -> Iterator[str]:
     yield "    type filter hook forward priority filter; policy drop;\n"
     yield "    ct state established,related accept\n"
     yield "    jump site_forward\n"
-    yield "    # The other host would see the address of this host, not of the pod.\n"
+    yield "    # The other host would see the address of this host, not of the client.\n"
     for family, hosts in _sets(around.hosts):
-        for protocol, ports in _closed_to_pods().items():
-            match = f'iifname "{POD_BRIDGE}" {family} daddr {hosts} {protocol} dport {{ {ports} }}'
-            yield f'    {match} drop comment "for hosts"\n'
+        for protocol in Protocol:
+            ports = ", ".join(port.text for port in _for_hosts() if port.protocol is protocol)
+            yield f'    {family} daddr {hosts} {protocol} dport {{ {ports} }} drop comment "for hosts"\n'
     yield from _services(around)
     yield _REDIRECTED
     yield f'    iifname "{POD_BRIDGE}" accept comment "from pods of this host"\n'
@@ -104,15 +104,21 @@ def _forward(around: Surroundings) -> Iterator[str]:
     yield '    counter drop comment "not of the cluster"\n  }\n'
 
 
-def _closed_to_pods() -> dict[Protocol, str]:
+def _for_hosts() -> tuple[Port, ...]:
     """The ports that hosts open to each other only."""
-    for_hosts = {Source.HOSTS, Source.MEMBERS}
-    closed = [port for port in PORTS if for_hosts.issuperset(port.sources)]
-    return {
-        protocol: ", ".join(port.text for port in closed if port.protocol is protocol)
-        for protocol in Protocol
-        if any(port.protocol is protocol for port in closed)
-    }
+    allowed = {Source.HOSTS, Source.MEMBERS}
+    return tuple(port for port in PORTS if allowed.issuperset(port.sources))
+
+
+def _closed_to_redirection(around: Surroundings) -> Iterator[str]:
+    """Drop rules for ports of hosts, so that a Service whose endpoint is this host does not open them."""
+    for port in _for_hosts():
+        sources = dict(_sets(_clients(port, around)))
+        for version, family in _FAMILIES.items():
+            match = (
+                f"{family} saddr != {sources[family]}" if family in sources else f"meta nfproto ipv{version}"
+            )
+            yield f'    ct status dnat {match} {port.protocol} dport {port.text} drop comment "{port.name}"\n'
 
 
 def _services(around: Surroundings) -> Iterator[str]:
@@ -137,8 +143,17 @@ def _matches(port: Port, around: Surroundings) -> Iterator[str]:
     if Source.LINK in port.sources:
         for family, group in zip(_FAMILIES.values(), ANNOUNCEMENT_GROUPS, strict=True):
             yield f"{family} daddr {group} "
-    networks = {Source.HOSTS: around.hosts, Source.MEMBERS: around.members, Source.PODS: around.pods}
-    yield from _from(network for source in port.sources for network in networks.get(source, ()))
+    yield from _from(_clients(port, around))
+
+
+def _clients(port: Port, around: Surroundings) -> Iterator[IP | Network]:
+    """The addresses and networks that a port is open to."""
+    known: dict[Source, tuple[IP | Network, ...]] = {
+        Source.HOSTS: around.hosts,
+        Source.MEMBERS: around.members,
+        Source.PODS: around.pods,
+    }
+    return (each for source in port.sources for each in known.get(source, ()))
 
 
 def _from(addresses: Iterable[IP | Network]) -> Iterator[str]:

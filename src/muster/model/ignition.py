@@ -144,9 +144,14 @@ def find_file(tree: Mapping[str, Any], path: str) -> bytes | None:
     """What a file of a config holds, if the config itself carries that."""
     try:
         entry = next((each for each in tree["storage"]["files"] if each["path"] == path), None)
-        if entry is None:
-            return None
-        contents = entry["contents"]
+        return None if entry is None else read_resource(entry["contents"])
+    except (LookupError, TypeError):
+        return None
+
+
+def read_resource(contents: Mapping[str, Any], most_bytes: int = _MOST_BYTES) -> bytes | None:
+    """What a resource of a config holds, if the config itself carries that and it is not too large."""
+    try:
         head, _, body = contents["source"].partition(",")
         if not head.startswith("data:"):
             return None
@@ -154,7 +159,7 @@ def find_file(tree: Mapping[str, Any], path: str) -> bytes | None:
         if contents.get("compression") != "gzip":
             return data
         unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        unpacked = unpacker.decompress(data, _MOST_BYTES)
+        unpacked = unpacker.decompress(data, most_bytes)
     except (LookupError, TypeError, AttributeError, ValueError, zlib.error):
         return None
     return unpacked if unpacker.eof else None

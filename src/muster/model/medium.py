@@ -10,5 +10,7 @@ RELEASE_FOLDER: Final = "release"
 """A content store with a release, for places without a registry."""
 CARRIED_RELEASE: Final = f"{MEDIUM}/{RELEASE_FOLDER}".lstrip("/")
 """That store on a live host, relative to its root."""
+RELEASE_KIND: Final = "/etc/assisted/release-kind"
+"""The kind of release that the medium was made for, where that was known."""
 RELEASE_KEY: Final = "/etc/assisted/release-key.pem"
 """The public key whose owner must have signed the release, if a signature is required."""

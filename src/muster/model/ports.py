@@ -24,7 +24,7 @@ class System(StrEnum):
     LIVE = "live host"
     """A host that booted a medium. Any of them may become the rendezvous host."""
     RENDEZVOUS = "rendezvous node"
-    """The control-plane node that was the rendezvous host during the installation."""
+    """The node that was the rendezvous host during the installation, whatever its role is."""
     CONTROL_PLANE = "control-plane node"
     ARBITER = "arbiter node"
     WORKER = "worker node"

@@ -27,6 +27,10 @@ HOST_SETTINGS_REASON: Final = (
     " disks, files and kernel arguments stay as they are"
 )
 HOST_SETTINGS_FIX: Final = "remove it"
+INSTALL_CONFIG_OVERRIDES: Final = "install-config-overrides"
+"""The document about what the interface takes to be merged into the install-config of a cluster."""
+IGNITION_OVERRIDE: Final = "ignition-override"
+"""The document about Ignition configs that users add to those of media and hosts."""
 
 
 class Support(StrEnum):
@@ -73,9 +77,27 @@ class Setting:
 
 
 def asks_for_host_settings(manifest: object, kind: str) -> bool:
-    """Whether a manifest asks for settings of hosts that a kind of release does not apply."""
-    version = manifest.get("apiVersion") if isinstance(manifest, Mapping) else None
-    return kind == KUBERNETES and isinstance(version, str) and version.startswith(MACHINE_CONFIGS)
+    """Whether a manifest, or an item of a list, asks for settings of hosts that a kind of release ignores."""
+    if kind != KUBERNETES:
+        return False
+    waiting, seen = [manifest], set[int]()
+    while waiting:
+        found = waiting.pop()
+        # An alias stands for the same object, however often.
+        if not isinstance(found, Mapping) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        version, items = found.get("apiVersion"), found.get("items")
+        if isinstance(version, str) and is_machine_config(version):
+            return True
+        if isinstance(items, list):
+            waiting += items
+    return False
+
+
+def is_machine_config(version: str) -> bool:
+    """Whether an apiVersion is that of settings of hosts; blanks around it do not count."""
+    return version.strip().startswith(MACHINE_CONFIGS)
 
 
 @cache
@@ -91,10 +113,33 @@ def reported(document: str, kind: str) -> tuple[Setting, ...]:
     return tuple(row for row in settings(document) if row.support.get(kind) in wanted and not row.rule)
 
 
+@cache
 def find_setting(document: str, path: str) -> Setting | None:
     """The row that describes a field: its own, else the nearest above that covers it."""
     found = [row for row in settings(document) if row.covers(path)]
     return max(found, key=lambda row: len(row.path), default=None)
+
+
+def asked_settings(document: str, kind: str, support: Support, given: Any) -> Iterator[Setting]:
+    """The rows of one support that data asks for: a struct, or what JSON makes."""
+    for row in settings(document):
+        if row.support.get(kind) is support:
+            path = [*row.path.split("."), *filter(None, row.switch.split("."))]
+            if any(row.asks(value) for value in _values(given, path)):
+                yield row
+
+
+def _values(given: Any, path: list[str]) -> Iterator[Any]:
+    """All values at a path, through objects and lists."""
+    if isinstance(given, list | tuple):
+        for each in given:
+            yield from _values(each, path)
+    elif not path:
+        yield given
+    elif isinstance(given, Mapping):
+        yield from _values(given.get(path[0]), path[1:])
+    elif path[0] in getattr(given, "__struct_fields__", ()):
+        yield from _values(getattr(given, path[0]), path[1:])
 
 
 def documents() -> tuple[str, ...]:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias, TypeGuard
 
+from muster.redact import masked_lines
+
 Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain] | None"
 
 
@@ -33,6 +35,11 @@ class Source:
     def line_starts(self) -> list[int]:
         """Index of the first character of each line."""
         return [0, *(match.end() for match in re.finditer(r"\n", self.text))]
+
+    @cached_property
+    def masked(self) -> Mapping[int, str]:
+        """Lines that look as if they hold a secret, by number (from 1), as they may be shown."""
+        return masked_lines(self.text)
 
     def position(self, index: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 
@@ -16,6 +17,8 @@ _FINAL: Final = (400, 422)
 """A value that is not taken: no waiting mends that."""
 _UNTYPED: Final = "failed to create typed patch object"
 """So it says, as an error of its own (500), of a field that nobody knows, or a number instead of a text."""
+_WARNING: Final = re.compile(r'\b299 \S+ "((?:[^"\\]|\\.)*+)"')
+_ESCAPED: Final = re.compile(r"\\(.)")
 _HARMLESS: Final = (401, 404, 409, 429, 503)
 """Answers that say nothing of what was in the question."""
 
@@ -61,6 +64,8 @@ class Answer:
 
     status: int
     body: bytes = b""
+    warnings: tuple[str, ...] = ()
+    """What the API warns about although it does what it is asked."""
 
     @property
     def is_ok(self) -> bool:
@@ -95,6 +100,12 @@ class Answer:
             return msgspec.json.decode(self.body, type=_Status)
         except msgspec.DecodeError:  # Not the API itself: what stands between, or it is about to end.
             return _Status()
+
+
+def parse_warnings(headers: Iterable[str]) -> tuple[str, ...]:
+    """The texts of `Warning` headers of the Kubernetes API, each in one line."""
+    found = (_ESCAPED.sub(r"\1", match[1]) for header in headers for match in _WARNING.finditer(header))
+    return tuple(" ".join(text.split())[:_SHOWN] for text in found)
 
 
 class Line(Protocol):

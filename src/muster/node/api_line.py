@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from muster.client.kubeconfig import load_access, make_client_context
 from muster.errors import MusterError
 from muster.frozen import dataclass
-from muster.node.answers import NO_HEADERS, Answer
+from muster.node.answers import NO_HEADERS, Answer, parse_warnings
 
 _DEADLINE_S: Final = 120.0
 _CONNECT_S: Final = 15.0
@@ -96,7 +96,8 @@ class ApiLine:
             question.method, self._prefix + question.path, question.body or None, dict(question.headers)
         )
         response = connection.getresponse()
-        return Answer(response.status, response.read())
+        warnings = parse_warnings(response.headers.get_all("Warning", ()))
+        return Answer(response.status, response.read(), warnings)
 
     def _connect(self) -> HTTPSConnection:
         connection = self._connection = self._connection or self._prepare()

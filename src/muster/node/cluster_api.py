@@ -47,6 +47,7 @@ class ClusterApi:
     def __init__(self, line: Line, folder: Path, sleep: Callable[[float], Awaitable[None]]) -> None:
         self._line, self._folder, self._sleep = line, folder, sleep
         self._kinds = Kinds(line, sleep)
+        self._warnings: dict[str, tuple[str, ...]] = {}
 
     async def apply(self, *names: str) -> Refusal | None:
         """All objects of some files, in this order; one that is refused does not keep others from it."""
@@ -57,6 +58,11 @@ class ClusterApi:
                 if refusals[-1].is_silence:  # The rest would wait for the same nobody.
                     break
         return Refusal.of("", refusals) if refusals else None
+
+    def take_warnings(self) -> dict[str, tuple[str, ...]]:
+        """Warnings of the API, by object, about what was applied since the last call."""
+        found, self._warnings = self._warnings, {}
+        return found
 
     async def _apply_file(self, path: Path) -> list[Refusal]:
         whys: list[Refusal] = []
@@ -75,6 +81,9 @@ class ClusterApi:
         answer = await self._put(place.path_of(manifest), manifest.body)
         if answer.is_ok:
             self._kinds.expect(manifest)
+            if answer.warnings and manifest.kind != "Secret":  # They may quote it.
+                earlier = self._warnings.get(manifest.title, ())
+                self._warnings[manifest.title] = tuple(dict.fromkeys((*earlier, *answer.warnings)))
         return answer.refusal(manifest.title, hides=manifest.kind == "Secret")
 
     async def _put(self, path: str, body: bytes) -> Answer:

@@ -3,7 +3,8 @@
 
 A service whose host lost power before it left has a new memory: it knows neither this node nor its token, and
 the cluster that it makes has other keys. The node says who it is with the token of the medium, so that the
-service can say which hosts have to be installed anew, and goes on saying so.
+service can say which hosts have to be installed anew. It repeats this, each time with its own token first:
+the database of the service may have been restored.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _LOST: Final = (
     "the service does not know this node: it lost its installation when the rendezvous host restarted"
 )
 _FIX: Final = "boot this host from the medium again: it is installed anew, with all others"
+_REFUSED: Final = "the service refuses the token of this node"
+_REFUSED_FIX: Final = "look at the events of this host: another machine may have registered as this host"
 _logger: Final = logging.getLogger(__name__)
 
 
@@ -44,7 +47,7 @@ class ServiceEar:
         """The node is at a stage, and what keeps it there."""
         _logger.info("stage: %s%s", stage, f": {info}" if info else "")
         self._board.show(f"this node is at the stage {stage}", trouble=info)
-        await self._tell(lambda: self._host.progress(stage, self._name if self._is_stranger else info))
+        await self._insist(lambda: self._host.progress(stage, self._name if self._is_stranger else info))
 
     async def part(self, id: str, told: Told) -> None:
         """How far something of the cluster is."""
@@ -67,27 +70,38 @@ class ServiceEar:
         return bool(self._facts.medium_token) and self._calls.token == self._facts.medium_token
 
     async def _tell(self, call: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await self._persistence.tell(call)
+        except (Refused, Unreachable) as error:
+            _logger.warning("the service is not told: %s", error.message)
+
+    async def _insist(self, call: Callable[[], Awaitable[object]]) -> None:
+        """Tell it with the token of this node, or else with that of the medium, until one is accepted."""
         end = self._persistence.clock() + self._persistence.for_s
         while True:
             try:
                 await self._persistence.tell(call)
             except Refused as error:
-                if not await self._try_again(error, end):
-                    _logger.warning("the service is not told: %s", error.message)
-                    return
+                if await self._try_again(error, end):
+                    continue
+                _logger.warning("the service is not told: %s", error.message)
             except Unreachable as error:
                 _logger.warning("the service is not told: %s", error.message)
-                return
-            else:
-                return
+            break
+        self._calls.token = self._facts.token
 
     async def _try_again(self, error: Refused, end: float) -> bool:
         """Whether it is worth to say it again, in another way or later."""
         if error.code in _UNBELIEVED and self._facts.medium_token and not self._is_stranger:
             self._calls.token = self._facts.medium_token
             return True
-        if error.code != _UNKNOWN or not self._is_stranger or self._persistence.clock() >= end:
+        is_lost = error.code == _UNKNOWN
+        if not self._is_stranger or not (is_lost or error.code in _UNBELIEVED):
             return False
-        self._board.show("this node waits for its cluster", trouble=_LOST, fix=_FIX)
+        if self._persistence.clock() >= end:
+            return False
+        trouble, fix = (_LOST, _FIX) if is_lost else (_REFUSED, _REFUSED_FIX)
+        self._board.show("this node waits for its cluster", trouble=trouble, fix=fix)
         await self._persistence.sleep(_AGAIN_S)
+        self._calls.token = self._facts.token
         return True

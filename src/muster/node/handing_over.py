@@ -8,6 +8,7 @@ the power fails and the host boots from its disk before its time, the service go
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -27,6 +28,7 @@ UNIT: Final = "muster-rendezvous.service"
 _DEADLINE_S: Final = 90.0
 _SITE: Final = "site.json"
 _DATABASE: Final = ".sqlite"
+_PART: Final = ".part"
 _PRIVATE: Final = 0o600
 
 
@@ -67,7 +69,7 @@ def _copy_running(source: Path, target: Path) -> None:
     try:
         shutil.rmtree(made, ignore_errors=True)
         made.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        shutil.copytree(source, made, symlinks=True, ignore=_databases)
+        _copy_files(source, made)
         for path in source.glob(f"*{_DATABASE}"):
             with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(made / path.name)) as new:
                 old.backup(new)
@@ -76,13 +78,42 @@ def _copy_running(source: Path, target: Path) -> None:
             shutil.rmtree(target)
         made.rename(target)
     except (OSError, sqlite3.Error) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise ExternalError(f"the service's data cannot be copied to {target}: {why}") from error
+        raise _copy_failed(target, error) from error
 
 
-def _databases(_: str, names: list[str]) -> list[str]:
-    """They change while they are copied, and are asked for a copy instead."""
-    return [name for name in names if _DATABASE in name]
+def _copy_files(source: Path, made: Path) -> None:
+    """Copy all but databases; files and directories that are removed meanwhile are left out."""
+    try:
+        shutil.copytree(source, made, symlinks=True, ignore=_skipped, copy_function=_copy_file)
+    except shutil.Error as error:
+        left = [each for each in error.args[0] if os.path.lexists(each[0])]
+        if left:
+            raise shutil.Error(left) from error
+
+
+def _copy_file(source: str, target: str) -> None:
+    try:
+        shutil.copy2(source, target)
+    except FileNotFoundError:
+        if os.path.lexists(source):
+            raise
+        Path(target).unlink(missing_ok=True)  # Its mode may be missing.
+
+
+def _skipped(_: str, names: list[str]) -> list[str]:
+    """Databases are asked for a copy instead; uploads that are under way are of no use elsewhere."""
+    return [name for name in names if _DATABASE in name or name.endswith(_PART)]
+
+
+def _copy_failed(target: Path, error: OSError | sqlite3.Error) -> ExternalError:
+    """What cannot be copied; of many files one is named."""
+    reason = str(error)
+    if isinstance(error, shutil.Error):
+        reasons = [str(why) for _, _, why in error.args[0]]
+        reason = reasons[0] + (f" and {len(reasons) - 1} more failures" if len(reasons) > 1 else "")
+    elif isinstance(error, OSError):
+        reason = error.strerror or reason
+    return ExternalError(f"the service's data cannot be copied to {target}: {reason}")
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -92,4 +123,4 @@ def _copy(source: Path, target: Path) -> None:
         target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         shutil.copytree(source, target, symlinks=True)
     except OSError as error:
-        raise cannot("copy to", target, error) from error
+        raise _copy_failed(target, error) from error

@@ -9,8 +9,8 @@ from typing import Final
 
 from muster.errors import ExternalError, UserError
 from muster.frozen import dataclass
+from muster.model.installer_args import InstallerArgs, parse_installer_args
 from muster.model.wire.steps import InstallCmdRequest
-from muster.node.args import InstallerArgs, parse_installer_args
 
 _BY_PATH: Final = "/dev/disk/by-path/"
 _UNITS: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"))

@@ -84,6 +84,8 @@ class SettingUp:
         self._parts: dict[str, Told] = {}
         self._waiting = list(plan.manifests)
         """Manifests of the user's that were not accepted yet."""
+        self._warned: dict[str, tuple[str, ...]] = {}
+        """Warnings of the API about objects in the user's manifests."""
 
     async def run(self) -> None:
         """Do all of it; it was done before when the cluster says so, or does not take the login any more."""
@@ -136,8 +138,10 @@ class SettingUp:
         """Try those that were not accepted yet, in the order of their names. Why some were refused."""
         refusals: dict[str, Refusal] = {}
         names = iter(self._waiting)
+        self._desk.cluster.take_warnings()  # About parts of the cluster.
         for name in names:
             refusal = await self._desk.cluster.apply(name)
+            self._note_warnings(name)
             if refusal is not None:
                 refusals[name] = refusal
                 if refusal.is_silence:  # The rest would wait for the same nobody.
@@ -146,8 +150,21 @@ class SettingUp:
         if refusals:
             self._tell(MANIFESTS, "progressing", _words_of(refusals.values()))
         elif self._plan.manifests:
-            self._tell(MANIFESTS, "available", "all of them are applied")
+            self._tell(MANIFESTS, "available", f"all of them are applied{self._warning_hint()}")
         return tuple(refusals.values())
+
+    def _note_warnings(self, name: str) -> None:
+        """Log each warning once. Workloads get one when Pod Security would refuse their pods."""
+        for title, texts in self._desk.cluster.take_warnings().items():
+            if self._warned.get(title) != texts:
+                self._warned[title] = texts
+                self._desk.say(f"{MANIFESTS}: {name}: the API warns about {title}: {'; '.join(texts)}")
+
+    def _warning_hint(self) -> str:
+        if not self._warned:
+            return ""
+        shown = ", ".join(self._warned)[:_SHOWN]
+        return f"; the API warns about {shown}: see `journalctl -u muster-cluster-setup`"
 
     async def _finish_manifests(self) -> None:
         """Until all are applied; one that no waiting mends does not keep others from it."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from muster.errors import MediaError, MusterError
 from muster.release.kinds.reading import read_blob
-from muster.release.oci.digest import Digest, digest_of, hex_of
+from muster.release.oci.digest import Digest, hex_of
 from muster.release.oci.manifest import OCI_CONFIG, Descriptor, Manifest, render_manifest
 from muster.release.oci.reference import Reference
 
@@ -38,28 +38,36 @@ def signature_place(image: Reference, digest: Digest) -> Reference:
 
 
 def sign_image(store: Store, image: Reference, digest: Digest, key: PrivateKey) -> Reference:
-    """Sign an image of a store, and keep the signature beside it; one that was there is replaced."""
+    """Sign an image of a store, and keep the signature beside it, with those of other keys."""
     from muster.signature import sign
 
-    statement = render_statement(image.name, digest)
-    config = json.dumps(
-        {
-            "architecture": "",
-            "config": {},
-            "os": "",
-            "rootfs": {"type": "layers", "diff_ids": [digest_of(statement)]},
-        }
-    ).encode()
+    statement, place = render_statement(image.name, digest), signature_place(image, digest)
     signature = base64.b64encode(sign(key, statement)).decode("ascii")
     with store.shared():
         layer = Descriptor(
             STATEMENT, store.blobs.put(statement), len(statement), annotations={SIGNATURE: signature}
         )
-        manifest = render_manifest(Descriptor(OCI_CONFIG, store.blobs.put(config), len(config)), (layer,))
+        layers = (layer, *(each for each in _signatures_at(store, place) if each != layer))[:_MOST]
+        config = json.dumps(
+            {
+                "architecture": "",
+                "config": {},
+                "os": "",
+                "rootfs": {"type": "layers", "diff_ids": [each.digest for each in layers]},
+            }
+        ).encode()
+        manifest = render_manifest(Descriptor(OCI_CONFIG, store.blobs.put(config), len(config)), layers)
         store.blobs.put(manifest.data)
-        place = signature_place(image, digest)
         store.name({str(place): manifest.descriptor})
     return place
+
+
+def _signatures_at(store: Store, place: Reference) -> tuple[Descriptor, ...]:
+    """The signatures that there are already, with one key or several."""
+    found = store.contents().images.get(str(place))
+    if found is None:
+        return ()
+    return tuple(each for each in store.manifest(found.digest).layers if each.media_type == STATEMENT)
 
 
 def render_statement(name: str, digest: Digest) -> bytes:

@@ -58,10 +58,15 @@ class StoreSource:
 
     async def beside(self, tag: str) -> Source:
         contents = await off_loop(self._store.contents)
-        for reference, image in contents.references():
-            if reference.tag == tag:
-                return StoreSource(self._store, image, str(reference))
+        found = [each for each in contents.references() if each[0].tag == tag]
+        if found:
+            reference, image = max(found, key=lambda each: self._is_in(each[0]))
+            return StoreSource(self._store, image, str(reference))
         raise UserError(f"{self._store.root} has no image with the tag {tag}", hint="copy it there first")
+
+    def _is_in(self, other: Reference) -> bool:
+        """Whether another image is in the same repository."""
+        return self._name.startswith((f"{other.name}:", f"{other.name}@"))
 
 
 class _Reading:

@@ -30,6 +30,7 @@ from muster.service.media.signing import VALID_FOR, Signer
 from muster.service.media.signing import Place as MediaPlace
 from muster.service.refusals import NotFound
 from muster.service.state import InfraEnv
+from muster.service.validations.requirements import product_of
 
 AGENT_TOKEN_LASTS: Final = timedelta(days=30)
 """How long hosts can register that boot a medium, and how long a host may take to be installed."""
@@ -103,6 +104,12 @@ class HostTies:
     def status_of(self, cluster_id: str) -> str:
         try:
             return self._engine.cluster(cluster_id).status
+        except NotFound:
+            return ""
+
+    def release_of(self, cluster_id: str) -> str:
+        try:
+            return product_of(self._engine.cluster(cluster_id).openshift_version)
         except NotFound:
             return ""
 

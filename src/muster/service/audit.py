@@ -3,9 +3,9 @@
 
 Each record is one line of JSON on the logger `muster.audit`. Records hold no tokens, bodies or query texts.
 Refusals are limited to one record a minute for each caller, and what hosts report to one record an hour for
-each host and operation; the next record says how many were left out. Of callers that nobody knows, all together
-have `MOST_STRANGERS` records a minute; one more says how many refusals were left out. Logins and what people
-change are always recorded. Texts that callers can choose are cut.
+each host and operation; the next record says how many were left out. Unknown callers share `MOST_STRANGERS`
+records a minute; one more record says how many refusals were left out. Logins and changes by people are
+always recorded. Texts that callers can choose are cut.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from muster.frozen import dataclass
-from muster.service.auth.attempts import network_of
 from muster.service.auth.personas import Grant, Persona
+from muster.serving.accept import network_of
 
 ACTOR: Final[ContextVar[str]] = ContextVar("actor", default="")
 """Who sent the request that the current task answers."""

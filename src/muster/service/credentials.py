@@ -49,7 +49,7 @@ async def make_credentials(service: Service, cluster_id: str) -> None:
     domain = domain_of(cluster)
     if cluster.access_for == domain:
         return
-    order = order_of(service, cluster_id, with_secrets=True)
+    order = order_of(service, cluster_id, with_secrets=True, with_manifests=False)
     files = await service.around.background.compute(lambda: service.around.driver.credentials(order))
     await service.change(
         lambda: service.engine.realm_of("cluster", cluster_id),

@@ -21,8 +21,27 @@ def protect_file(path: Path) -> None:
 
 
 def protect_folder(path: Path, *, is_listed: bool = False) -> None:
-    """Take a directory away from other users; with ``is_listed`` they may still list it."""
+    """Take a directory away from other users; with ``is_listed`` they may still list it.
+
+    One that users share, such as /tmp, is refused and stays as it is.
+    """
+    refuse_shared(path)
     _protect(path, stat.S_IWOTH if is_listed else stat.S_IRWXO)
+
+
+def refuse_shared(path: Path) -> None:
+    """Refuse a directory that users share, such as /tmp; the sticky bit tells that others may write it."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise cannot("read", path, error) from error
+    if mode & stat.S_ISVTX and mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UserError(
+            f"{path} is a directory that several users share (mode {mode:04o})",
+            hint=f"name a directory of its own with --data, such as {path / 'muster-data'}",
+        )
 
 
 def protect_database(path: Path) -> None:

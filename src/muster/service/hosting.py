@@ -50,7 +50,7 @@ from muster.service.clock import NOTABLE
 from muster.service.committer import Committer
 from muster.service.drivers.kubernetes import FindRelease, KubernetesDriver, SiteTerms
 from muster.service.edge.certificate import ServedCertificate, Wanted
-from muster.service.edge.connections import ROOMS, Caller, Connections, Room
+from muster.service.edge.connections import ROOMS
 from muster.service.edge.given import Given
 from muster.service.edge.headers import SecureHeaders
 from muster.service.edge.limits import Limits
@@ -62,7 +62,8 @@ from muster.service.edge.server import serve
 from muster.service.edge.split import Split
 from muster.service.edge.tls import Identity, Moment, load_authority
 from muster.service.engine import Engine
-from muster.service.file_modes import protect_folder
+from muster.service.file_modes import protect_folder, refuse_shared
+from muster.service.free_space import FreeSpace
 from muster.service.house import House
 from muster.service.log_archives import FOLDER, open_archives
 from muster.service.media.asgi import Embedded
@@ -76,6 +77,7 @@ from muster.service.secret_store import discard_secrets, find_trouble, open_secr
 from muster.service.service import Service
 from muster.service.store.claim import Claim
 from muster.service.surroundings import Surroundings
+from muster.serving.connections import Connections, Room
 
 _PATIENCE_S: Final = 60.0
 _POOL_BYTES: Final = 1024
@@ -107,7 +109,7 @@ class Settings:
     images: Mapping[tuple[str, str], Callable[[], BaseImage]] = field(default_factory=dict)
     """Base images by architecture and version."""
     limits: LimitSettings = field(default_factory=LimitSettings)
-    connections: Mapping[Caller, Room] = field(default_factory=lambda: ROOMS)
+    connections: Mapping[str, Room] = field(default_factory=lambda: ROOMS)
     site: SiteTerms = field(default_factory=SiteTerms)
     """What the one site says that it runs for, if there is one."""
     house: House = field(default_factory=House)
@@ -144,8 +146,8 @@ class Running:
         clock: Callable[[], datetime] = now,
     ) -> None:
         self.settings, self._sockets, self._clock = settings, sockets, clock
-        keys = self._keys = make_folder(make_folder(settings.data) / "keys")
-        protect_folder(settings.data, is_listed=True)
+        protect_folder(make_folder(settings.data), is_listed=True)
+        keys = self._keys = make_folder(settings.data / "keys")
         protect_folder(keys)
         url, media_url = _urls(settings, sockets)
         self.url, self.media_url = url, media_url
@@ -160,7 +162,8 @@ class Running:
             settings.database or settings.data, keys, os.urandom, discard=settings.discard_secrets
         )
         self._claim, self.store, self._lost = opened.claim, opened.store, opened.lost
-        self._trouble = find_trouble(opened, ring)
+        authority = "" if settings.certificate is not None else self.certificate.authority_id
+        self._trouble = find_trouble(opened, ring, authority)
         self.engine = Engine(partial(react, disabled=settings.disabled))
         self.engine.load(opened.realms, clock())
         self._ended = EndedSessions(keys, clock().timestamp())
@@ -172,6 +175,7 @@ class Running:
         media = EngineMedia(self.engine, composer, Seals(signer, self.tokens, vault, clock), addresses)
         around = Surroundings(
             logs=open_archives(settings.data / FOLDER, self.store, self.engine.realms),
+            free_space=None if self.store.is_shared else FreeSpace(settings.data),
             clock=clock,
             steady=time.monotonic,
             chance=_pooled(os.urandom),
@@ -251,7 +255,7 @@ class Running:
         """Answer browsers that forget the s, and everybody else."""
         if self._sockets.redirect is not None:
             port = self._sockets.api.getsockname()[1]
-            plain = serve(make_redirect(port), self._sockets.redirect, Connections(asyncio_clock))
+            plain = serve(make_redirect(port), self._sockets.redirect, Connections(asyncio_clock, ROOMS))
             await stack.enter_async_context(plain)
         connections = Connections(asyncio_clock, self.settings.connections)
         secure = serve(self.app, self._sockets.api, connections, self.certificate.context)
@@ -339,7 +343,8 @@ def _urls(settings: Settings, sockets: Sockets) -> tuple[str, str]:
 
 def make_keys(data: Path) -> Path:
     """The keys that services side by side have in common, in a directory where there may be some already."""
-    keys = make_folder(make_folder(data) / "keys")
+    refuse_shared(make_folder(data))
+    keys = make_folder(data / "keys")
     load_authority(keys, Moment(now(), os.urandom))
     load_key_ring(keys, os.urandom)
     load_safe(keys, os.urandom)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Literal, TypeAlias
 
@@ -37,3 +38,7 @@ class House:
         """Whether the service runs on a host."""
         ip = self.rendezvous_ip
         return bool(ip) and any(address == ip for _, address, _ in addressed(host.inventory))
+
+    def find_rendezvous(self, hosts: Iterable[Host]) -> str:
+        """Id of the host that the service runs on; empty if it runs on none of them."""
+        return next((host.id for host in hosts if self.is_rendezvous(host)), "")

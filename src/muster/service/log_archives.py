@@ -24,10 +24,10 @@ from muster.errors import cannot
 from muster.files import sync_folder
 from muster.frozen import dataclass
 from muster.release.off_loop import off_loop
-from muster.service.edge.quiet_log import QuietLog
 from muster.service.refusals import NoSpace, StateConflict, TooLarge, Unavailable
 from muster.service.store.large import Key, find_large, put_large, read_large
 from muster.service.store.port import Store
+from muster.serving.quiet_log import QuietLog
 
 FOLDER: Final = "host-logs"
 CONTROLLER: Final = "controller"

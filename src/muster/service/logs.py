@@ -120,7 +120,10 @@ def read_log(
     reading, deadline = _Reading(count, needle.casefold()), clock() + MAX_SECONDS
     note = ""
     try:
-        _feed(archive, reading, clock, deadline)
+        try:
+            _feed(archive, reading, clock, deadline)
+        finally:
+            reading.lines.end()
     except _Exceeded as error:
         note = f"[the rest of the archive was not read: {error}; download it to see all]"
     except MusterError:
@@ -129,7 +132,7 @@ def read_log(
             return HostLog(lines=("the archive that the host sent cannot be read",), complete=True)
     if reading.best is None:
         return HostLog(lines=(note,) if note else (), complete=not note)
-    lines, seen = reading.lines.finish()
+    lines, seen = reading.lines.show()
     return HostLog(
         lines=(*lines, note) if note else lines, complete=seen <= count and not note, file=reading.best.name
     )
@@ -247,11 +250,14 @@ class _Lines:
         if self._looked > MAX_LOOKED:
             raise _Exceeded(f"more than {MAX_LOOKED:,} lines had to be searched")
 
-    def finish(self) -> tuple[tuple[str, ...], int]:
+    def end(self) -> None:
+        """The text ends: what is left of it is a line."""
+        line, self._open = self._open, b""
+        if line:
+            self._take((line,))
+
+    def show(self) -> tuple[tuple[str, ...], int]:
         """The last lines, and how many there were in all."""
-        if self._open:
-            self._take((self._open,))
-            self._open = b""
         return tuple(each if isinstance(each, str) else _text(each) for each in self._kept), self._seen
 
 

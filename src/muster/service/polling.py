@@ -11,15 +11,17 @@ import msgspec
 from muster.errors import MusterError
 from muster.model.wire.enums import StepType
 from muster.model.wire.steps import DomainResolutionRequest, Steps
+from muster.service.decisions.enrolment import is_withdrawable, withdraw_request
 from muster.service.preparing import order_of
 from muster.service.realm import Draft
 from muster.service.refusals import NotFound
 from muster.service.state import Host
 from muster.service.states.host import heard_again
-from muster.service.steps.network import domain_resolution
+from muster.service.steps.network import dhcp_lease_allocate, domain_resolution
 from muster.service.steps.plan import has_news, next_steps
 from muster.service.steps.scene import Means, ReleaseImages, Scene
 from muster.service.steps.sent import Sent, expire
+from muster.service.steps.table import step_types
 
 if TYPE_CHECKING:
     from muster.service.service import Service
@@ -53,7 +55,8 @@ async def note_poll(service: Service, host: Host, timestamp: int, *, enrolled: b
     may_write = not service.bounds.seconds_to_write(host.id, "", now.timestamp())
     offset = _offset(host, timestamp, now) if may_write else host.clock_offset_s
     reads = host.media_status == "disconnected" and _reads_medium(host, service.sent.get(host.id), now)
-    is_new = host.silent or reads or offset != host.clock_offset_s or (enrolled and not host.enrolled)
+    is_new = host.silent or reads or offset != host.clock_offset_s
+    is_new |= enrolled and (not host.enrolled or is_withdrawable(host))
     if not is_new:
         return
 
@@ -64,6 +67,8 @@ async def note_poll(service: Service, host: Host, timestamp: int, *, enrolled: b
             draft.change(draft.hosts[host.id], media_status="connected")
         if present.silent:
             heard_again(draft, draft.hosts[host.id])
+        if enrolled:
+            withdraw_request(draft, draft.hosts[host.id])
 
     await service.change(lambda: service.engine.realm_of("host", host.id), decision, host=host.id)
 
@@ -128,7 +133,11 @@ def plan_next(service: Service, host: Host, *, waits: bool = False) -> Found:
 
 
 def asked_of(service: Service, host: Host, step_type: StepType | None) -> frozenset[str]:
-    """The names that a step of a host is about: images, domain names or the agent to be fetched."""
+    """What a step of a host is about: images, domain names, the agent to be fetched, the request of a lease.
+
+    Empty if the host is not asked for this step in its present state. It follows from the state, not from the
+    steps that were handed out: any replica may get the answer, also after a restart.
+    """
     if step_type == "container-image-availability":
         images = _images(service, host)
         return frozenset(() if images is None else msgspec.structs.astuple(images)) - {""}
@@ -138,6 +147,9 @@ def asked_of(service: Service, host: Host, step_type: StepType | None) -> frozen
         return frozenset(each["domain_name"] for request in requests for each in request.domains)
     if step_type == "upgrade-agent":
         return frozenset({_means(service, host).agent_image}) - {""}
+    if step_type == "dhcp-lease-allocate":
+        scene = _scene(service, host, waits=False)
+        return frozenset(dhcp_lease_allocate(scene) or () if step_type in step_types(scene) else ())
     return frozenset()
 
 
@@ -173,7 +185,8 @@ def _images(service: Service, host: Host) -> ReleaseImages | None:
     key = (cluster.openshift_version, cluster.cpu_architecture)
     if key not in service.images:
         try:
-            found = service.around.driver.images(order_of(service, cluster.id, with_secrets=False))
+            order = order_of(service, cluster.id, with_secrets=False, with_manifests=False)
+            found = service.around.driver.images(order)
         except MusterError:  # The release may come yet.
             return None
         service.images[key] = found

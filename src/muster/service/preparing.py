@@ -26,18 +26,18 @@ _AGAIN_S: Final = 5.0
 SECRET_FILES: Final = frozenset({"kubeadmin-password", "kubeconfig", "kubeconfig-noingress", "secrets.json"})
 INGRESS_FILE: Final = "ingress-ca.crt"
 _MOST_CERTIFICATES: Final = 64 << 10
-
+_MOST_NAMES: Final = 8
 _STAND_IN_S: Final = 10.0
 
 
-def order_of(service: Service, cluster_id: str, *, with_secrets: bool) -> ClusterOrder:
-    """What a cluster is to be made of."""
+def order_of(
+    service: Service, cluster_id: str, *, with_secrets: bool, with_manifests: bool = True
+) -> ClusterOrder:
+    """What a cluster is to be made of; StateConflict when the content of a manifest is missing."""
     realm = service.engine.realm_of("cluster", cluster_id)
     cluster = realm.cluster
     assert cluster is not None
-    manifests = {}
-    for key in cluster.manifests:
-        manifests[key] = service.store.document(realm.id, cluster.id, document_name(key)) or b""
+    manifests = _read_manifests(service, realm.id, cluster) if with_manifests else {}
     secret = kept = ""
     if with_secrets:
         secret = cluster.pull_secret and service.around.vault.open(
@@ -45,7 +45,21 @@ def order_of(service: Service, cluster_id: str, *, with_secrets: bool) -> Cluste
         )
         sealed = service.store.document(realm.id, cluster.id, "file/secrets.json")
         kept = service.around.vault.open(cluster.id, "secrets.json", sealed.decode()) if sealed else ""
-    return ClusterOrder(cluster, tuple(realm.hosts.values()), secret, manifests, kept)
+    hosts = tuple(realm.hosts.values())
+    rendezvous = service.around.house.find_rendezvous(hosts)
+    return ClusterOrder(cluster, hosts, secret, manifests, kept, rendezvous)
+
+
+def _read_manifests(service: Service, realm: str, cluster: Cluster) -> dict[str, bytes]:
+    found = {key: service.store.document(realm, cluster.id, document_name(key)) for key in cluster.manifests}
+    if missing := [key for key, body in found.items() if body is None]:
+        more = f" and {len(missing) - _MOST_NAMES} more" if len(missing) > _MOST_NAMES else ""
+        raise StateConflict(
+            f"the database has no content of manifest {', '.join(missing[:_MOST_NAMES])}{more}"
+            f" of cluster {cluster.name}",
+            hint="add the manifest again, or delete it from the cluster; then start the installation again",
+        )
+    return {key: body for key, body in found.items() if body is not None}
 
 
 def _is_open(cluster: Cluster) -> bool:
@@ -97,9 +111,10 @@ class Preparer:
     async def _prepare(self, cluster_id: str) -> None:
         service = self._service
         files: dict[str, bytes] = {}
-        began: datetime | None = None
+        began = service.engine.cluster(cluster_id).install_started_at
+        # Manifests are in memory before they are in the store.
+        await service.settle(service.engine.realm_of("cluster", cluster_id).id)
         try:
-            began = service.engine.cluster(cluster_id).install_started_at
             order = order_of(service, cluster_id, with_secrets=True)
             files.update(
                 await service.around.background.compute(lambda: service.around.driver.prepare(order))

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from muster.service.decisions.enrolment import expire
 from muster.service.derive.run import derive
 from muster.service.parts import PARTS, THERE
 from muster.service.realm import Draft, Key
@@ -69,6 +70,8 @@ def react(draft: Draft, disabled: frozenset[str] = _NOBODY) -> None:
 
 def time_passed(draft: Draft, kind: Kind, id: str, silent: bool, disabled: frozenset[str] = _NOBODY) -> None:
     """A deadline has come, or a host has been silent for too long."""
+    if kind == "host":
+        expire(draft, draft.hosts[id])
     if kind == "host" and silent:
         fell_silent(draft, draft.hosts[id])
     decide_time_passed(

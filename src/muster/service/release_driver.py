@@ -22,9 +22,11 @@ class ClusterOrder:
     hosts: tuple[Host, ...]
     pull_secret: str
     manifests: Mapping[str, bytes]
-    """The user's manifests, by folder and name."""
+    """The user's manifests, by folder and name; only `prepare` is given them."""
     secrets: str = ""
     """What an earlier preparation made and people may have already; the same is used again."""
+    rendezvous: str = ""
+    """Id of the host that the service runs on; empty if it runs on none of the hosts."""
 
 
 class ReleaseDriver(Protocol):

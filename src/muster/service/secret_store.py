@@ -8,7 +8,7 @@ in the store are lost. Going on without them has to be asked for.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field
 from pathlib import Path
@@ -19,9 +19,11 @@ from muster.errors import UserError
 from muster.frozen import dataclass
 from muster.service.auth.keys import KeyRing
 from muster.service.auth.secrets import KEY_FILE, Safe, find_key, load_safe
+from muster.service.decisions.manifests import document_name
 from muster.service.file_modes import protect_database
 from muster.service.realm import Draft, Realm
 from muster.service.state import Cluster, InfraEnv, Subject
+from muster.service.states.cluster import preparation_ended
 from muster.service.states.words import name_of
 from muster.service.store.claim import Claim
 from muster.service.store.open import claim_store, find_database, open_store
@@ -31,6 +33,7 @@ from muster.service.store.sealed import SealedStore, find_unreadable, is_all_sea
 _log: Final = logging.getLogger("muster.service")
 _MOST_NAMES: Final = 8
 _TOKENS: Final = "token-keys"
+_AUTHORITY: Final = "authority-key"
 
 
 @dataclass(frozen=True)
@@ -121,18 +124,19 @@ def _describe(subject: Subject) -> str:
     return f"infra-env {subject.name}" if isinstance(subject, InfraEnv) else f"host {name_of(subject)}"
 
 
-def _key_is_lost(path: Path, losses: list[str], *, is_there: bool) -> UserError:
+def _key_is_lost(path: Path, losses: Sequence[str], *, is_there: bool) -> UserError:
     what = "does not hold the key" if is_there else "is missing: it held the key"
-    more = f" and {len(losses) - _MOST_NAMES} more" if len(losses) > _MOST_NAMES else ""
     return UserError(
-        f"{path} {what} that secrets in the database are sealed with:"
-        f" {', '.join(losses[:_MOST_NAMES])}{more}",
+        f"{path} {what} that secrets in the database are sealed with: {_first(losses)}",
         hint=f"restore {path} from a backup; to go on without these secrets: muster serve --discard-secrets",
     )
 
 
-def find_trouble(opened: SecretStore, ring: KeyRing) -> tuple[str, ...]:
-    """What went wrong since the service ran last, for the log and for all who ask."""
+def find_trouble(opened: SecretStore, ring: KeyRing, authority: str) -> tuple[str, ...]:
+    """What went wrong since the service ran last, for the log and for all who ask.
+
+    `authority`: the id of the key that signs the service's own certificates; empty if it shows others.
+    """
     store, found = opened.store, []
     if opened.sealed:
         _log.info("%d files with secrets that were in the database in clear are sealed now", opened.sealed)
@@ -153,6 +157,16 @@ def find_trouble(opened: SecretStore, ring: KeyRing) -> tuple[str, ...]:
         _log.warning("%s", text)
     if noted != frozenset(ring.own):
         store.write_note(_TOKENS, " ".join(ring.own))
+    known = store.note(_AUTHORITY)
+    if known and authority and known != authority:
+        text = (
+            "the authority of the service's certificate is new: hosts and media from before do not trust it;"
+            " restore authority.key from a backup, or boot the hosts from a new medium"
+        )
+        found.append(text)
+        _log.warning("%s", text)
+    if authority and known != authority:
+        store.write_note(_AUTHORITY, authority)
     return tuple(found)
 
 
@@ -174,17 +188,41 @@ def discard_secrets(draft: Draft, lost: Lost) -> None:
         if key in lost.keys:
             draft.change(subject, **{name: ""})
             names.append(f"{name.replace('_', ' ')} of {_describe(subject)}")
-    files = lost.files.get(draft.realm.id, [])
-    for each in files:
-        draft.documents[each] = None
-    if files and draft.realm.cluster is not None:
-        draft.change(draft.cluster, access_for="", access_taken=(), kubeconfig=False)
-        names.append(f"{len(files)} files of {_describe(draft.cluster)}")
+    discarded = [_first(names)] if names else []
+    if files := lost.files.get(draft.realm.id, []):
+        discarded.append(f"files {_first(_discard_files(draft, files))}")
     about = draft.realm.cluster or draft.realm.infra_env
-    if names and about is not None:
+    if discarded and about is not None:
         draft.tell(
             about,
             "secrets_discarded",
-            f"The key that secrets were sealed with is lost. Discarded: {', '.join(names)}. Set them again.",
+            f"The key that secrets were sealed with is lost. Discarded: {'; '.join(discarded)}."
+            " Set the secrets again, and add the manifests again.",
             severity="warning",
         )
+
+
+def _discard_files(draft: Draft, files: Sequence[tuple[str, str]]) -> list[str]:
+    """Remove files from a realm; returns their names, manifests first: users have to add these again."""
+    for each in files:
+        draft.documents[each] = None
+    found = sorted(name.removeprefix("file/") for _, name in files)
+    if draft.realm.cluster is None:
+        return found
+    cluster, gone = draft.cluster, frozenset(files)
+    manifests = {key for key in cluster.manifests if (cluster.id, document_name(key)) in gone}
+    left = tuple(key for key in cluster.manifests if key not in manifests)
+    draft.change(cluster, access_for="", access_taken=(), kubeconfig=False, manifests=left)
+    if cluster.status == "preparing-for-installation":
+        preparation_ended(draft, "the key of some files of the cluster is lost, and they were discarded")
+    documents = {document_name(key) for key in manifests}
+    return [
+        *(f"manifest {key}" for key in sorted(manifests)),
+        *(name for name in found if name not in documents),
+    ]
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first of some names, and how many there are besides."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

@@ -59,7 +59,7 @@ class Service:
         news: Newsroom | None = None,
     ) -> None:
         self.engine, self.store, self.around = engine, store, around
-        self.news, self.bounds = news or Newsroom(), HostBounds()
+        self.news, self.bounds = news or Newsroom(), HostBounds(around.free_space)
         self.preparer = Preparer(self)
         self.started_at = around.clock()
         self.sent: dict[str, Sent] = {}
@@ -67,12 +67,13 @@ class Service:
         self.images: dict[tuple[str, str], tuple[str, ...]] = {}
         """What hosts need of each release that was asked for."""
         self.tails: dict[str, Tail] = {}
+        """What hosts told of their journals, by host id."""
         self.host_events = Allowance(Rate(burst=200, per_second=1 / 300))
         """Of each host, so an event that a host sends cannot push the others out of sight."""
         self.realm_events = Allowance(Rate(burst=2000, per_second=1 / 60))
         """Of all hosts of a cluster together."""
         self.log_lines = Allowance(Rate(burst=2000, per_second=100))
-        """What hosts told of their journals, by host id."""
+        """Of the journal of each host."""
         self.logs: LogArchives = around.logs or StoredArchives(store, self._put_documents, self.new_id)
         self.log_views = Turns("logs")
         """Who reads archives of logs: one at a time."""

@@ -88,8 +88,21 @@ class EnrolmentRequest(State, frozen=True, kw_only=True):
     address: str
     """Where it called from."""
     requested_at: datetime
+    """When it asked first."""
+    repeated_at: datetime
+    """When it asked last, to a minute."""
     differs: tuple[str, ...] = ()
     """What is not as it was, in words."""
+
+
+class EnrolmentApproval(State, frozen=True, kw_only=True):
+    """A person approved a key of a host; it is good for some minutes."""
+
+    key: str
+    """The fingerprint of the key."""
+    given_at: datetime
+    while_running: bool = False
+    """The host was running with another key: its reports do not withdraw the approval."""
 
 
 class Host(State, frozen=True, kw_only=True):
@@ -112,8 +125,7 @@ class Host(State, frozen=True, kw_only=True):
     public_key: str = ""
     """The key pair that it is bound to; empty: it has none, and uses the token of its medium."""
     enrolment_request: EnrolmentRequest | None = None
-    enrolment_approved: str = ""
-    """The fingerprint of the key that a person approved."""
+    enrolment_approval: EnrolmentApproval | None = None
     enrolled: bool = False
     """It has called with a token of its own."""
     enrolment: int = 0

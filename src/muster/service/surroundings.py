@@ -13,6 +13,7 @@ from muster.frozen import dataclass
 from muster.model.wire.infra_env import HostStaticNetworkConfig
 from muster.release.model import Release
 from muster.service.background import Background, LoopBackground
+from muster.service.free_space import FreeSpace
 from muster.service.house import House
 from muster.service.log_archives import LogArchives
 from muster.service.offers import Offers
@@ -126,6 +127,8 @@ class Surroundings:
     """Of the certificate that callers see now."""
     logs: LogArchives | None = None
     """Where the logs of hosts are kept; none: in the store."""
+    free_space: FreeSpace | None = None
+    """Of the file system with the database; none: it is not of this machine."""
     steady: Callable[[], float] | None = None
     """A monotonic clock; None when the clock is never set."""
     actor: Callable[[], str] = str

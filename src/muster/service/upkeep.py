@@ -40,7 +40,7 @@ class Committing(Protocol):
 class Upkeep:
     """Brings realms up to what the store has; one at a time, and each only when it has to be."""
 
-    def __init__(  # noqa: PLR0913 - what it keeps together
+    def __init__(
         self,
         engine: Engine,
         store: Store,

@@ -70,6 +70,7 @@ def test_a_lost_host_is_written_again_from_what_the_others_keep(site: Path, buil
     done = create(site, build_x86)
     assert done.status == 0, done.err
     assert "boot the machine with 52:54:00:a4:00:02" in done.out
+    assert "has the keys of master-2, master-1, master-3: its holder is root of the cluster" in done.out
     tree = shown(site)
     said = json.loads(find_file(tree, REPLACEMENT_FILE) or b"")
     assert said == {
@@ -108,6 +109,7 @@ def test_a_copy_of_the_configuration_does_as_well(site: Path, build_x86: Live, t
     copy.write_bytes(render_tree(config_of("master-2")))
     done = create(site, build_x86, "--config", copy)
     assert done.status == 0, done.err
+    assert "has the keys of master-2: its holder" in done.out
     again = create(site, build_x86, "--config", copy)
     assert "nothing has changed" in again.out
     copy.write_bytes(render_tree(config_of("master-1")))

@@ -338,6 +338,37 @@ def test_a_release_key_goes_onto_the_medium_when_the_release_is_signed(
     assert files["/etc/assisted/release-key.pem"] == public.read_bytes()
 
 
+def test_a_release_can_have_signatures_of_several_keys(site: Path, build_x86: Live, tmp_path: Path) -> None:
+    """Media with the key from before stay good while a new key is introduced."""
+    small_release(tmp_path)
+    store = tmp_path / "store"
+    (tmp_path / "next").mkdir()
+    pairs = [make_signing_pair(tmp_path), make_signing_pair(tmp_path / "next")]
+    for private, _ in [*pairs, pairs[0]]:
+        assert run("release", "sign", "--store", store, "--key", private).status == 0
+    for _, public in pairs:
+        create(site, "--base-image", build_x86.path, "--release", store, "--release-key", public)
+    (index,) = [name for name in open_store(store).contents().images if name.endswith(".sig")]
+    opened = open_store(store)
+    assert len(opened.manifest(opened.contents().images[index].digest).layers) == len(pairs)
+
+
+def test_generic_and_configuration_media_of_a_release_name_the_same_image(
+    site: Path, build_x86: Live, tmp_path: Path
+) -> None:
+    """The host compares them; the manifests in the directories may name it in other ways."""
+    small_release(tmp_path)
+    generic = tmp_path / "generic"
+    generic.mkdir()
+    base = ("--base-image", build_x86.path)
+    for folder, verb, more in ((generic, "unconfigured-image", base), (site, "config-image", ())):
+        done = run("agent", "create", verb, "--dir", folder, *more, "--release", tmp_path / "store")
+        assert done.status == 0, done.err
+    (iso,) = generic.glob("*.iso")
+    assert "@sha256:" in release_of(iso)
+    assert release_of(iso) == release_of(site / "agentconfig.noarch.iso")
+
+
 def test_a_release_key_is_refused_where_no_host_would_check_it(site: Path, build_x86: Live) -> None:
     """The files name a release of OpenShift, and Muster does not run on its systems."""
     _, public = make_signing_pair(site.parent)

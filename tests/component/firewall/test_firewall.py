@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,16 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from muster.board import read_notice
+from muster.board import Notice, read_notice
 from muster.machine_os.recipe import find_home
-from muster.model.firewall import LIVE_RULES_FILE, RULES_FILE, SITE_RULES
+from muster.model.firewall import LIVE_RULES_FILE, POD_BRIDGE, RULES_FILE, SITE_RULES
 from muster.model.ports import PORTS, Source, System
+from muster.release import node
 from muster.release.node.cluster import Cluster
 from muster.release.node.firewall import render_firewall
 from tests.clusters import ARBITER, CLUSTERS, DUAL, WITH_WORKER
 from tests.component.agent_steps.site import Host, Site, batch
 
 LOADER = find_home() / "tree/usr/lib/muster/firewall"
+NODE_UNITS = Path(node.__file__).parent / "units"
 LIVE_RULES = find_home() / "tree" / LIVE_RULES_FILE.lstrip("/")
 CLIENTS = {
     Source.ANYONE: "198.51.100.7",
@@ -50,8 +55,14 @@ class Guarded:
         return target
 
     def load(self) -> subprocess.CompletedProcess[str]:
-        inside = ("ip", "netns", "exec", self.host.namespace, "env", f"MUSTER_ROOT={self.root}")
+        """Run the program of the machine OS; programs in the folder `bin` of the host go first."""
+        path = f"PATH={self.root}/bin:{os.environ['PATH']}"
+        inside = ("ip", "netns", "exec", self.host.namespace, "env", f"MUSTER_ROOT={self.root}", path)
         return subprocess.run([*inside, "sh", LOADER], capture_output=True, text=True, check=False)
+
+    @property
+    def notice(self) -> Notice | None:
+        return read_notice(self.root / "run/muster/firewall.json")
 
     @property
     def ruleset(self) -> str:
@@ -123,7 +134,7 @@ def test_a_live_host_answers_at_the_ports_of_the_table_only(guarded: Guarded, cl
     [
         (DUAL, 0, (System.CONTROL_PLANE, System.RENDEZVOUS)),
         (WITH_WORKER, 4, (System.WORKER,)),
-        (ARBITER, 2, (System.ARBITER,)),
+        (ARBITER, 2, (System.ARBITER, System.RENDEZVOUS)),
     ],
     ids=["control plane", "worker", "arbiter"],
 )
@@ -165,6 +176,18 @@ def test_the_rules_of_a_site_open_and_close_ports(guarded: Guarded, client: Host
     assert answering(client, ("tcp/22",), Source.HOSTS, LONG_S)
 
 
+def test_the_documented_rules_of_a_site_are_loaded(guarded: Guarded, client: Host) -> None:
+    page = (Path(__file__).parents[3] / "docs/generate.py").read_text("utf-8")
+    (block,) = re.findall(r"```text\n# {SITE_RULES}/50-site.nft\n(.*?)```", page, re.DOTALL)
+    guarded.put(RULES_FILE, render_firewall(DUAL, DUAL.first))
+    guarded.put(f"{SITE_RULES}/50-site.nft", block.replace("{POD_BRIDGE}", POD_BRIDGE))
+    done = guarded.load()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert answering(client, ("tcp/22",), Source.HOSTS, LONG_S)
+    assert not answering(client, ("tcp/22",), Source.ANYONE, SHORT_S)
+    assert not probe(client, "2001:db8::10", "tcp/22", is_open=False)
+
+
 def test_a_broken_file_of_a_site_is_left_out_and_reported(guarded: Guarded, client: Host) -> None:
     guarded.put(f"{SITE_RULES}/10-broken.nft", 'add rule inet muster site tcp dport "x\\y" acept\n')
     guarded.put(f"{SITE_RULES}/20-good.nft", "add rule inet muster site tcp dport 8080 accept\n")
@@ -187,7 +210,6 @@ def test_a_broken_file_of_a_site_is_left_out_and_reported(guarded: Guarded, clie
 @pytest.mark.parametrize(
     "text",
     [
-        "flush ruleset\n",
         "flush table inet muster\n",
         "add chain inet muster input { policy accept; }\n",
         "add chain inet muster forward { type filter hook forward priority 0; policy accept; }\n"
@@ -201,6 +223,97 @@ def test_a_site_cannot_remove_the_firewall_by_mistake(text: str, guarded: Guarde
     assert "the firewall rules of the site are not loaded: they remove the rules of the host" in done.stderr
     assert answering(client, ("tcp/22",), Source.ANYONE, LONG_S)
     assert not answering(client, ("tcp/5000",), Source.ANYONE, SHORT_S)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "flush ruleset\n",
+        "#!/usr/sbin/nft -f\nflush\truleset; add table inet mine\n",
+        "flush \\\n  ruleset inet\n",
+        'define name = "#"\nflush ruleset # "\n',
+        "add table inet mine;flush ruleset",
+    ],
+)
+def test_a_file_that_empties_the_ruleset_is_not_loaded(text: str, guarded: Guarded) -> None:
+    tables = {"ip kube-proxy", "inet muster-pods"}
+    for table in tables:
+        guarded.host.run("nft", f"add table {table}")
+    guarded.put(f"{SITE_RULES}/10-flush.nft", text)
+    guarded.put(f"{SITE_RULES}/20-good.nft", "add rule inet muster site tcp dport 8080 accept\n")
+    done = guarded.load()
+    assert done.returncode == 1
+    assert guarded.notice is not None
+    assert f"{SITE_RULES}/10-flush.nft are not loaded: flush ruleset removes" in guarded.notice.trouble
+    assert "delete table inet NAME" in guarded.notice.trouble
+    assert all(f"table {table} " in guarded.ruleset for table in (*tables, "inet muster"))
+    assert "tcp dport 8080 accept" in guarded.ruleset
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# flush ruleset\n",
+        '#!/usr/sbin/nft -f\n# Never flush ruleset, it says "why.\nadd table inet mine # flush ruleset \\\n',
+        'add rule inet muster site tcp dport 1 accept comment "flush ruleset"\n',
+        "table inet mine {\n chain flush-ruleset {\n }\n}\nflush chain inet mine flush-ruleset\n",
+    ],
+)
+def test_comments_and_texts_may_name_what_empties_the_ruleset(text: str, guarded: Guarded) -> None:
+    guarded.put(f"{SITE_RULES}/10-mine.nft", text)
+    done = guarded.load()
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_own_table_of_a_site_is_loaded_again_without_doubling(guarded: Guarded) -> None:
+    """As docs/reference/ports.md shows it."""
+    chain = "chain c {\ntype filter hook input priority 5\ntcp dport 1 drop\n}"
+    text = f"table inet mine\ndelete table inet mine\ntable inet mine {{\n{chain}\n}}\n"
+    guarded.put(f"{SITE_RULES}/10.nft", text)
+    for _ in range(2):
+        assert guarded.load().returncode == 0
+    assert guarded.ruleset.count("tcp dport 1 drop") == 1
+
+
+BROKEN_NFT = "#!/bin/sh\ncase $1 in\n{}) echo 'Error: no memory' >&2; exit 1 ;;\nesac\nexec {} \"$@\"\n"
+
+
+@pytest.mark.parametrize("site_rules", [True, False])
+def test_a_host_without_a_firewall_says_so(guarded: Guarded, client: Host, *, site_rules: bool) -> None:
+    """When nft can load nothing, not even the rules that let in SSH only."""
+    guarded.put("/bin/nft", BROKEN_NFT.format("*", "")).chmod(0o755)
+    if site_rules:
+        guarded.put(f"{SITE_RULES}/50.nft", "add rule inet muster site tcp dport 8080 accept\n")
+    done = guarded.load()
+    assert done.returncode == 1
+    assert "this host has NO FIREWALL: every port is open" in done.stderr
+    assert "lets nothing in" not in done.stderr
+    notice = guarded.notice
+    assert notice is not None
+    assert notice.doing == "this host has NO FIREWALL: every port is open"
+    assert "Error: no memory" in notice.trouble
+    assert f"nft --check --file {LIVE_RULES_FILE}" in notice.fix
+    assert answering(client, ("tcp/5000",), Source.ANYONE, LONG_S)
+
+
+def test_rules_that_were_loaded_earlier_are_named_as_active(guarded: Guarded, client: Host) -> None:
+    assert guarded.load().returncode == 0
+    guarded.put("/bin/nft", BROKEN_NFT.format("--file", shutil.which("nft"))).chmod(0o755)
+    assert guarded.load().returncode == 1
+    assert guarded.notice is not None
+    assert guarded.notice.doing == "the host firewall still has the rules that were loaded earlier"
+    assert not answering(client, ("tcp/5000",), Source.ANYONE, SHORT_S)
+
+
+def test_services_start_after_the_firewall_was_loaded() -> None:
+    """Services start after sysinit.target, unless they say otherwise."""
+    folder = find_home() / "tree/usr/lib/systemd/system"
+    unit = (folder / "muster-firewall.service").read_text()
+    assert "Before=network-pre.target sysinit.target " in unit
+    assert "WantedBy=sysinit.target" in unit
+    others = [*folder.glob("*.service"), *NODE_UNITS.glob("*.service")]
+    early = {path.name for path in others if "DefaultDependencies=no" in path.read_text()}
+    assert early == {"muster-firewall.service", "muster-ca-trust.service"}, "these do not listen"
 
 
 def test_a_disk_without_rules_of_its_own_has_no_firewall(guarded: Guarded) -> None:
@@ -333,6 +446,35 @@ def test_a_node_forwards_for_its_cluster_only(ends: Ends, site: Site, guarded: G
     assert probe(room.pod, ends.stranger, "tcp/2379", "tcp/8080") == {"tcp/2379", "tcp/8080"}
     assert probe(room.pod, ends.host, "tcp/10250", "tcp/8080") == {"tcp/10250", "tcp/8080"}
     assert probe(room.pod, ends.host, "tcp/2379", "tcp/2380", "udp/123", is_open=False) == set()
+
+
+@pytest.mark.parametrize("ends", ENDS.values(), ids=ENDS)
+def test_a_service_opens_no_port_that_is_for_hosts(ends: Ends, site: Site, guarded: Guarded) -> None:
+    """Services may have a port of a host as their endpoint."""
+    room = Room(site, guarded.host, ends)
+    member = ends.node[:-1] + "1"  # .10 and .11, ::10 and ::11
+    pod, behind = ends.pod.partition("/")[0], ends.behind.partition("/")[0]
+    late = " nodad" if ends.family == "ip6" else ""
+    back = (f"route add {each} via {ends.node}" for each in (pod, behind))
+    batch(room.client.namespace, f"address add {member} dev eth0{late}", *back)
+    targets = {80: (ends.node, 2379), 81: (ends.node, 9100), 82: (ends.host, 2379), 83: (ends.host, 8080)}
+    for port, (host, number) in targets.items():
+        to = f"[{host}]:{number}" if ends.family == "ip6" else f"{host}:{number}"
+        room.redirect(f"{ends.family} daddr {{ {ends.service}, {ends.node} }} tcp dport {port}", to)
+    names = tuple(f"tcp/{port}" for port in targets)
+    assert probe(room.pod, ends.service, *names) == {*names}
+    guarded.put(RULES_FILE, render_firewall(DUAL, DUAL.first))
+    assert guarded.load().returncode == 0
+
+    assert probe(room.pod, ends.service, "tcp/81", "tcp/83") == {"tcp/81", "tcp/83"}
+    assert not probe(room.pod, ends.service, "tcp/80", "tcp/82", is_open=False)
+    assert probe(room.behind, ends.node, "tcp/83") == {"tcp/83"}
+    assert not probe(room.behind, ends.node, "tcp/80", "tcp/82", is_open=False)
+    # Members of etcd reach it, and so does the node itself.
+    batch(room.client.namespace, f"route add {ends.node} dev eth0 src {member}")
+    assert probe(room.client, ends.node, "tcp/2379") == {"tcp/2379"}
+    assert room.reaches(member, ends.service, "tcp/80")
+    assert probe(room.node, ends.node, "tcp/2379") == {"tcp/2379"}
 
 
 def test_a_node_port_is_redirected_for_everyone(site: Site, guarded: Guarded) -> None:

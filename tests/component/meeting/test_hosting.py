@@ -18,7 +18,7 @@ from muster.agent.meeting.code import derive_key, make_code
 from muster.agent.meeting.hosting import Offer, serve_joining
 from muster.agent.meeting.joining import Door, NotYet, fetch_papers, meet
 from muster.agent.meeting.place import Papers
-from muster.agent.meeting.wire import Look, authority_der
+from muster.agent.meeting.wire import LOOK, Look, Question, authority_der, render_line
 from muster.errors import ExternalError
 from muster.service.edge.tls import Identity, Moment, make_identity
 from muster.serving.listen import Endpoint, open_socket
@@ -114,3 +114,27 @@ def test_a_connection_that_is_closed_after_tls_is_worth_another_try(identity: Id
             assert not isinstance(caught.value, NotYet)
 
     asyncio.run(asyncio.wait_for(scene(), 60))
+
+
+def test_wrong_codes_write_few_lines(identity: Identity, caplog: pytest.LogCaptureFixture) -> None:
+    """The penalty of a second does not slow down who does not wait for the answer."""
+
+    async def ask_wrongly(door: Door, address: str) -> None:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_connection(
+                "127.0.0.1", door.port, local_addr=(address, 0), ssl=context
+            )
+            writer.write(render_line(Question(ask=LOOK, proof="a" * 64)))
+            await asyncio.sleep(0.02)
+            writer.transport.abort()
+
+    async def scene() -> None:
+        async with serving(identity) as door:
+            for address in addresses(60):
+                await ask_wrongly(door, address)
+
+    asyncio.run(asyncio.wait_for(scene(), 60))
+    found = [each for each in caplog.records if "wrong join code" in each.getMessage()]
+    assert len(found) == 1, "all of them are of one network"

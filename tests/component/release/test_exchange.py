@@ -6,9 +6,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import errno
+import logging
 import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,9 +20,13 @@ from aiohttp import web
 
 from muster.errors import ExternalError
 from muster.release.oci.digest import Digest, digest_of
+from muster.release.registry import exchange
 from muster.release.registry.access import Access
 from muster.release.registry.exchange import Exchange
 from muster.release.store.blobs import Blobs
+from muster.serving import accept
+from muster.serving.listen import Endpoint, open_socket
+from muster.serving.server import Place, open_server
 from tests.stores import Stored, build_stored
 
 SIZE = 5_000_000
@@ -166,3 +172,47 @@ class TestAccess:
 
     def test_a_user_is_not_another(self) -> None:
         assert self.admit("ann:one", "an:none", "ann:on") == ([True, False, False], 5)
+
+
+def test_requests_that_fail_write_few_lines(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_args: object) -> None:
+        raise RuntimeError("it failed")
+
+    monkeypatch.setattr(exchange, "answer", fail)
+
+    async def use(session: aiohttp.ClientSession) -> None:
+        for number in range(30):
+            async with session.get(f"/v2/team/tool{number}/manifests/v1") as response:
+                assert response.status == 500
+
+    serve(stored, use)
+    assert len([each for each in caplog.records if each.levelname == "ERROR"]) == 1
+
+
+def test_connections_that_cannot_be_accepted_write_few_lines(
+    stored: Stored, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(accept, "_PAUSE_S", 0.0)
+
+    async def main() -> None:
+        tries, is_enough = count(1), asyncio.Event()
+
+        async def sock_accept(*_args: object) -> None:
+            if next(tries) == 50:
+                is_enough.set()
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+        async def end_at_once() -> None:
+            pass
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "sock_accept", sock_accept)
+        served = Exchange(stored.store, {}, 30)
+        place = Place(open_socket(Endpoint("127.0.0.1", 0), "a test"), 5.0)
+        async with open_server(served, place, logging.getLogger("muster.test"), end_at_once):
+            await asyncio.wait_for(is_enough.wait(), 10)
+        served.close()
+
+    asyncio.run(main())
+    assert len([each for each in caplog.records if "cannot accept" in each.getMessage()]) == 1

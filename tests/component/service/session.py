@@ -43,7 +43,6 @@ async def spend_a_day(
             for request in (
                 ("PUT", f"{path}/monitored-operators", report),
                 ("POST", f"{path}/uploads/ingress-cert", INGRESS),
-                ("POST", f"{path}/actions/complete-installation", {"is_success": True}),
             ):
                 await insist(someone, cluster["id"], "", request, X_Secret_Key=agent)
             assert "to reach state installed" in await waiting

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+import msgspec
 import pytest
 
 from muster.cli.approve_host import _approve, _choose, _words
@@ -55,6 +56,15 @@ def test_a_person_lists_and_approves_at_the_terminal(tmp_path: Path) -> None:
             assert approved.id == here.host_id
             await set_states(site, here, "installing")
             assert await register(site, here, key=key_of("new"))
+            # Its place was taken: it does not wait, and is named.
+            await set_states(site, here, "installing")
+            assert (await try_to_register(site, here, key=key_of("newest"))).status == 503
+            with pytest.raises(UserError, match="no host waits for an approval"):
+                await _approve(sought, key_of("newest").fingerprint, "")
+            (approved,) = await _approve(sought, key_of("newest").fingerprint, here.host_id)
+            assert approved.id == here.host_id
+            await set_states(site, here, "installing")
+            assert await register(site, here, key=key_of("newest"))
 
     play(scene)
 
@@ -89,8 +99,11 @@ def test_the_host_is_found_by_its_key_its_name_or_as_the_only_one() -> None:
     assert _choose([ONE, TWO], "BBBB-0000-0000-0000-0009", "id-of-two") is TWO
     with pytest.raises(UserError, match="2 hosts wait"):
         _choose([ONE, TWO], "BBBB-0000-0000-0000-0009", "")
-    with pytest.raises(UserError, match="the host three does not wait"):
+    with pytest.raises(UserError, match="no host has the name three"):
         _choose([ONE, TWO], "AAAA-0000-0000-0000-0002", "three")
+    quiet = msgspec.structs.replace(ONE, enrolment_request=None)
+    assert _choose([quiet, TWO], "BBBB-0000-0000-0000-0009", "one") is quiet
+    assert _choose([quiet, TWO], "BBBB-0000-0000-0000-0009", "") is TWO
 
 
 def test_what_a_stranger_sent_does_not_reach_the_terminal_as_it_is() -> None:

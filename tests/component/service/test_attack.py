@@ -10,7 +10,8 @@ import logging
 import socket
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,16 @@ from aiohttp import web
 from muster.client.host_key import HostKey
 from muster.model.host_key import KEY_HEADER
 from muster.service.edge import protocol
-from muster.service.edge.connections import ROOMS, Room
-from muster.service.edge.limits import BODIES, KIB, MIB
+from muster.service.edge.connections import ROOMS
+from muster.service.edge.limits import BODIES, KIB, MIB, RATES, BodyRoom
 from muster.service.edge.limits import Settings as LimitSettings
-from muster.service.edge.quiet_log import QuietLog
+from muster.service.edge.rate import Rate
 from muster.service.hosting import Running
+from muster.serving.connections import Room
+from muster.serving.delivery import send_parts
+from muster.serving.head import Head
+from muster.serving.quiet_log import QuietLog
+from muster.serving.sending import ClientGone, Means, Part
 from muster.serving.server import Place, open_server
 from tests.component.service.whole import API, Whole, come, open_service, play
 
@@ -162,33 +168,121 @@ def test_connections_of_strangers_are_few_and_the_owner_gets_in(tmp_path: Path) 
     play(scene, 120)
 
 
-def test_two_hundred_hosts_behind_one_address_wait_for_their_steps(tmp_path: Path) -> None:
+async def enrol_many(whole: Whole, count: int, first: int = 0) -> list[tuple[str, str]]:
+    """Hosts of one cluster: the path and the token of each."""
+    infra_env = (await whole.make_cluster())["infra_env_id"]
+    medium = whole.agent_token(infra_env)
+    found = []
+    for number in range(first, first + count):
+        id, key = f"00000000-0000-4000-8000-{number:012}", HostKey(number.to_bytes(2, "big") * 16)
+        headers = {"X_Secret_Key": medium, KEY_HEADER: key.public}
+        got = await whole.ask("POST", f"/infra-envs/{infra_env}/hosts", {"host_id": id}, **headers)
+        assert got.status == 201, got.body
+        found.append((f"{API}/infra-envs/{infra_env}/hosts/{id}", got.headers["x-muster-host-token"]))
+    return found
+
+
+def is_closed(reader: asyncio.StreamReader) -> bool:
+    return reader.at_eof() or reader.exception() is not None
+
+
+def test_hosts_behind_one_address_wait_for_their_steps_and_send_requests(tmp_path: Path) -> None:
     rooms = {**ROOMS, "strangers": Room(each=8, all=16)}
 
     async def scene() -> None:
         async with attacked(tmp_path, connections=rooms) as (whole, wire):
-            host, token, _ = await enrol(whole)
-            asked = get(f"{API}{host}/instructions", f"X-Secret-Key: {token}")
-            waiting = get(f"{API}{host}/instructions", f"X-Secret-Key: {token}", "Prefer: wait=60")
-            assert (await wire.ask(asked))[0] == 200
-            hosts = []
-            for _ in range(200):
-                reader, writer = await wire.open()
-                writer.write(asked.encode())
-                assert (await read_answer(reader))[0] == 200
-                writer.write(waiting.encode())
-                hosts.append(reader)
-            assert not any(each.at_eof() for each in hosts)
+            readers = []
+            for path, token in await enrol_many(whole, 60):
+                asked = get(f"{path}/instructions", f"X-Secret-Key: {token}")
+                waiting = get(f"{path}/instructions", f"X-Secret-Key: {token}", "Prefer: wait=60")
+                for each in (asked, asked, asked, waiting):
+                    reader, writer = await wire.open()
+                    writer.write(asked.encode())
+                    assert (await read_answer(reader))[0] == 200
+                    if each == waiting:
+                        writer.write(waiting.encode())
+                    readers.append(reader)
             strangers = await asyncio.gather(*(wire.open() for _ in range(30)), return_exceptions=True)
             assert len(strangers) == 30
-            assert not any(each.at_eof() for each in hosts), "strangers of the same address do not end them"
             assert (await whole.ask("GET", "/clusters")).status == 200
+            assert not any(is_closed(each) for each in readers), "neither hosts nor strangers end them"
 
     play(scene, 240)
 
 
+def test_one_host_loses_its_own_connections_and_not_those_of_others(tmp_path: Path) -> None:
+    rooms = {**ROOMS, "hosts": Room(each=4, all=6)}
+
+    async def scene() -> None:
+        async with attacked(tmp_path, connections=rooms) as (whole, wire):
+            (evil, token), *others = await enrol_many(whole, 5)
+            asked = get(f"{evil}/instructions", f"X-Secret-Key: {token}")
+            crowd = []
+            for each in range(20):
+                reader, writer = await wire.open(f"127.0.0.{2 + each % 2}")
+                writer.write(asked.encode())
+                assert (await read_answer(reader))[0] == 200, "its newest one is served"
+                crowd.append(reader)
+            await come(lambda: sum(not is_closed(each) for each in crowd) == 4)
+            for path, good in others:
+                asked = get(f"{path}/instructions", f"X-Secret-Key: {good}")
+                assert (await wire.ask(asked, "127.0.0.9"))[0] == 200
+            await come(lambda: sum(not is_closed(each) for each in crowd) == 2)
+
+    play(scene, 240)
+
+
+def test_idle_bodies_of_one_host_do_not_delay_those_of_others(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with attacked(tmp_path) as (whole, wire):
+            (evil, token), (good, other) = await enrol_many(whole, 2)
+            head = post(f"{evil}/instructions", 8 * MIB, f"X-Secret-Key: {token}")
+            for each in range(16):
+                _, writer = await wire.open(f"127.0.0.{2 + each % 2}")
+                writer.write(head.encode() + b"x" * (each % 2) * 300 * KIB)
+                await writer.drain()
+            limits = whole.running.app._app._app
+            await come(lambda: limits.large["hosts"].total == 8 * MIB)
+            reply = json.dumps({"step_type": "inventory", "step_id": "a", "output": "{}" + " " * 400 * KIB})
+            sent = post(f"{good}/instructions", len(reply), f"X-Secret-Key: {other}") + reply
+            async with asyncio.timeout(20):
+                answers = await asyncio.gather(*(wire.ask(sent, "127.0.0.9") for _ in range(4)))
+            assert Counter(status for status, _ in answers) == {204: 4}
+            assert limits.small["hosts"].total <= 512 * KIB
+            assert limits.large["hosts"].total == 8 * MIB
+
+    play(scene, 240)
+
+
+def test_bodies_have_to_come_with_some_speed(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with attacked(tmp_path, limits=LimitSettings(pace_s=0.5)) as (whole, wire):
+            ((path, token),) = await enrol_many(whole, 1)
+            key = f"X-Secret-Key: {token}"
+            logs = f"{API}/clusters/{(await whole.ask('GET', '/clusters')).json[0]['id']}/logs?logs_type=host"
+            logs += f"&host_id={path.rpartition('/')[2]}"
+            for head in (post(f"{path}/instructions", 8 * MIB, key), post(logs, 8 * MIB, key)):
+                reader, writer = await wire.open()
+                writer.write(head.encode())
+
+                async def drip(writer: asyncio.StreamWriter = writer) -> None:
+                    while True:
+                        writer.write(b"x" * 100)
+                        await asyncio.sleep(0.05)
+
+                task = asyncio.ensure_future(drip())
+                status, answer = await read_answer(reader)
+                task.cancel()
+                assert status == 408
+                assert b"slower than 64 KiB" in answer
+            assert whole.running.service.bounds.uploads == 0
+
+    play(scene, 120)
+
+
 def test_bytes_of_bodies_are_bounded_and_who_waits_is_served(tmp_path: Path) -> None:
-    bodies = {**BODIES, "hosts": Room(each=2 * MIB, all=2 * MIB)}
+    room = BodyRoom(Room(each=4 * MIB, all=4 * MIB), Room(each=2 * MIB, all=2 * MIB))
+    bodies = {**BODIES, "hosts": room}
 
     async def scene() -> None:
         async with attacked(tmp_path, limits=LimitSettings(bodies=bodies)) as (whole, wire):
@@ -196,21 +290,94 @@ def test_bytes_of_bodies_are_bounded_and_who_waits_is_served(tmp_path: Path) -> 
             reply = json.dumps({"step_type": "inventory", "step_id": "a", "output": "x" * MIB})
             head = post(f"{API}{host}/instructions", len(reply), f"X-Secret-Key: {token}")
             begun = []
-            for _ in range(10):
+            for _ in range(8):
                 reader, writer = await wire.open()
                 writer.write((head + reply[:-1]).encode())
                 begun.append((reader, writer))
-            budget = whole.running.app._app._app.bodies["hosts"]
-            await come(lambda: len(budget._waiting) == 9)
-            assert budget.total == len(reply), "one fits; the others are not read before it is there"
+            budget = whole.running.app._app._app.large["hosts"]
+            await come(lambda: budget.waiting == 7)
+            assert budget.total == len(reply), "one fits; more of the others is not read before"
             assert (await whole.ask("GET", "/health")).status == 200
             assert (await whole.ask("GET", "/clusters")).status == 200, "people have room of their own"
             for _, writer in begun:
                 writer.write(reply[-1].encode())
             answers = await asyncio.gather(*(read_answer(reader) for reader, _ in begun))
-            assert Counter(status for status, _ in answers) == {400: 10}, "all were read, and are not JSON"
+            assert Counter(status for status, _ in answers) == {400: 8}, "all were read, and are not JSON"
 
     play(scene, 240)
+
+
+def login_of(whole: Whole) -> str:
+    """A login with the code that is valid now."""
+    code = whole.running.login.code
+    assert code is not None
+    body = json.dumps({"code": code.show(whole.running._clock().timestamp())})
+    return post(f"{API}/login", len(body)) + body
+
+
+def test_bodies_of_strangers_do_not_delay_a_login(tmp_path: Path) -> None:
+    async def scene() -> None:
+        patient = LimitSettings(stranger_body_s=100, pace_s=100)
+        async with attacked(tmp_path, limits=patient) as (whole, wire):
+            for each in range(200):
+                _, writer = await wire.open(f"127.0.0.{2 + each % 50}")
+                writer.write((CHUNKED if each % 2 else post(f"{API}/login", 8 * KIB)).encode())
+            for source in ("127.0.0.2", "127.0.0.99"):
+                async with asyncio.timeout(20):
+                    assert (await wire.ask(login_of(whole), source))[0] == 201
+
+    play(scene, 120)
+
+
+def test_requests_of_strangers_do_not_hold_back_hosts_and_people_at_the_same_address(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with attacked(tmp_path) as (whole, wire):
+            (evil, token), (good, other) = await enrol_many(whole, 2)
+
+            async def flood(asked: str) -> None:
+                reader, writer = await wire.open()
+                found = Counter[int]()
+                for _ in range(200):
+                    writer.write(asked.encode() * 8)
+                    for _ in range(8):
+                        found[(await read_answer(reader))[0]] += 1
+                    if found[429]:
+                        return
+                raise AssertionError(f"nothing was refused: {found}")
+
+            await flood(get(f"{API}/login"))
+            await flood(get(f"{API}/clusters", "Authorization: Bearer x.y.z"))
+            await flood(get(f"{evil}/instructions", f"X-Secret-Key: {token}"))
+            asked = get(f"{good}/instructions", f"X-Secret-Key: {other}")
+            assert (await wire.ask(asked))[0] == 200, "another host, at the same address"
+            assert (await wire.ask(login_of(whole)))[0] == 201
+            assert (await whole.ask("GET", "/clusters")).status == 200
+
+    play(scene, 120)
+
+
+def test_logins_are_delayed_and_never_refused(tmp_path: Path) -> None:
+    async def scene() -> None:
+        rates = {**RATES, "logins": Rate(burst=5, per_second=10)}
+        async with attacked(tmp_path, limits=LimitSettings(rates=rates)) as (whole, wire):
+            body = json.dumps({"code": "AAAAA AAAAA"})
+            wrong = post(f"{API}/login", len(body)) + body
+
+            async def guess() -> list[int]:
+                reader, writer = await wire.open()
+                found = []
+                for _ in range(3):
+                    writer.write(wrong.encode())
+                    found.append((await read_answer(reader))[0])
+                return found
+
+            crowd = asyncio.gather(*(guess() for _ in range(20)))
+            await asyncio.sleep(0)
+            async with asyncio.timeout(20):
+                assert (await wire.ask(login_of(whole)))[0] == 201
+            assert 429 not in {status for each in await crowd for status in each}
+
+    play(scene, 120)
 
 
 def test_malformed_requests_write_one_line(
@@ -231,6 +398,16 @@ def test_malformed_requests_write_one_line(
     lines = [each for each in caplog.records if each.levelno >= logging.WARNING]
     assert [each.name for each in lines] == ["muster.service"]
     assert "pip install" not in caplog.text
+
+
+def test_writes_to_lost_connections_are_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def scene() -> None:
+        async with attacked(tmp_path):
+            for text in ("SSL connection is closed", "socket.send() raised exception.", "something else"):
+                logging.getLogger("asyncio").warning(text)
+
+    play(scene, 120)
+    assert [each.message for each in caplog.records if each.name == "asyncio"] == ["something else"]
 
 
 def test_events_of_hosts_are_bounded_in_size_and_number(tmp_path: Path) -> None:
@@ -377,55 +554,105 @@ def test_trailers_behind_a_refusal_are_not_kept(tmp_path: Path, monkeypatch: pyt
     play(scene, 120)
 
 
-class Slow:
-    """Begins an answer, and ends it when it is told to."""
+class Media:
+    """Answers every request with the same bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, body: bytes, senders: int = 4) -> None:
         self.idle = asyncio.Event()
-        self.goes_on = asyncio.Event()
+        self.pool = ThreadPoolExecutor(senders)
+        self._means = Means(self.pool, patience_s=60)
+        self._body = body
 
     async def let_end(self) -> None:
-        pass
+        self.pool.shutdown(cancel_futures=True)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Length": "3"})
-        await response.prepare(request)
-        await response.write(b"a")
-        await self.goes_on.wait()
-        await response.write(b"bc")
-        return response
+        parts: list[Part] = [self._body]
+        try:
+            return await send_parts(request, Head(200, (), len(self._body)), parts, self._means)
+        except ClientGone as error:
+            raise ConnectionResetError from error
 
 
-def test_connections_to_media_are_few_and_those_that_are_open_stay() -> None:
-    async def come_in(port: int, source: str) -> asyncio.StreamReader | None:
-        """A request whose answer has begun; None when the connection is refused."""
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
-            writers.append(writer)
-            writer.write(get("/image", "Connection: close").encode())
-            await reader.readuntil(b"\r\n\r\n")
-            return reader
-        return None
+@contextlib.asynccontextmanager
+async def open_media(media: Media, **place: Any) -> AsyncIterator[Callable[..., Any]]:
+    """A plain server of media; opens connections to it, with a small window, that are closed at the end."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    found: list[socket.socket] = []
+
+    async def connect(source: str, text: str = "") -> socket.socket:
+        client = socket.socket()
+        found.append(client)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.setblocking(False)
+        client.bind((source, 0))
+        await asyncio.get_running_loop().sock_connect(client, listening.getsockname())
+        await asyncio.get_running_loop().sock_sendall(client, text.encode())
+        return client
+
+    async with open_server(
+        media, Place(listening, **{"patience_s": 60, **place}), logging.getLogger("media"), media.let_end
+    ):
+        yield connect
+        for each in found:
+            each.close()
+
+
+async def take(client: socket.socket, size: int) -> int:
+    """Read so many bytes, or all until the connection ends; how many there were."""
+    count, loop = 0, asyncio.get_running_loop()
+    with contextlib.suppress(ConnectionError):
+        while count < size and (piece := await loop.sock_recv(client, min(MIB, size - count))):
+            count += len(piece)
+    return count
+
+
+def test_silent_connections_to_media_do_not_keep_others_out() -> None:
+    rooms = {"strangers": Room(each=4, all=8), "transfers": Room(each=4, all=8)}
 
     async def scene() -> None:
-        desk = Slow()
-        listening = socket.create_server(("127.0.0.1", 0))
-        port = listening.getsockname()[1]
-        place = Place(listening, patience_s=60, most=5, most_each=2)
-        async with open_server(desk, place, logging.getLogger("media"), desk.let_end):
-            crowd = [await come_in(port, f"127.0.0.{2 + each // 4}") for each in range(8)]
-            assert [each is not None for each in crowd] == [True, True, False, False] * 2
-            assert await come_in(port, "127.0.0.4") is not None, "others are not affected"
-            assert await come_in(port, "127.0.0.5") is None, "there is no room in all"
-            desk.goes_on.set()
-            taken = [await each.read() for each in crowd if each is not None]
-            assert taken == [b"abc"] * 4, "who was there is not ended to make room"
-            found = None
-            while found is None:
-                found = await come_in(port, "127.0.0.2")
-            assert await found.read() == b"abc", "there is room again"
-            for writer in writers:
-                writer.transport.abort()
+        body = bytes(16 * MIB)
+        async with open_media(Media(body), rooms=rooms) as connect:
+            transfer = await connect("127.0.0.2", get("/image"))
+            assert await take(transfer, 100) == 100
+            for each in range(40):
+                await connect(f"127.0.0.{3 + each % 4}", "GET / HT" if each % 2 else "")
+            newcomer = await connect("127.0.0.9", get("/image"))
+            async with asyncio.timeout(30):
+                assert await take(newcomer, MIB) == MIB
+                assert await take(transfer, 15 * MIB) == 15 * MIB, "a transfer that moves is not ended"
 
-    writers: list[asyncio.StreamWriter] = []
+    play(scene, 120)
+
+
+@pytest.mark.parametrize("sent", ["", "GET / HT"])
+def test_connections_to_media_without_a_request_end(sent: str) -> None:
+    async def scene() -> None:
+        async with open_media(Media(b"x"), patience_s=0.3) as connect:
+            client = await connect("127.0.0.2", sent)
+            async with asyncio.timeout(30):
+                assert await take(client, 1) == 0
+
     play(scene, 60)
+
+
+def test_slow_clients_do_not_take_the_threads_that_send() -> None:
+    async def scene() -> None:
+        async with open_media(Media(bytes(64 * MIB), senders=2)) as connect:
+
+            async def drip(client: socket.socket) -> None:
+                for _ in range(10_000):  # It makes progress all the time, but little.
+                    await asyncio.sleep(0.05)
+                    assert await take(client, 32 * KIB)
+
+            slow = [await connect("127.0.0.2", get("/image")) for _ in range(16)]
+            tasks = [asyncio.ensure_future(drip(each)) for each in slow]
+            await asyncio.sleep(1)
+            async with asyncio.timeout(30):
+                assert await take(await connect("127.0.0.9", get("/image")), 8 * MIB) == 8 * MIB
+            assert not any(each.done() for each in tasks), "they are still served"
+            for each in tasks:
+                each.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    play(scene, 120)

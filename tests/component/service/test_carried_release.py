@@ -176,3 +176,17 @@ def test_people_get_only_signed_releases_of_a_medium_with_a_key(tmp_path: Path, 
     signed = stock_of(load_generic(tmp_path))
     asyncio.run(signed.fetch())
     assert signed.find(carried.version, "x86_64").version == carried.version
+
+
+def test_a_release_of_another_kind_than_that_of_the_medium_is_refused(
+    tmp_path: Path, carried: Release
+) -> None:
+    found = stored(tmp_path)[1]
+
+    def place(kind: str, refused: str = "") -> ReleasePlace:
+        return ReleasePlace(found.name, "amd64", root=tmp_path, kind=kind, find_refused=lambda _: refused)
+
+    assert fetch(place("kubernetes")) == carried.version
+    assert "made for a release of kind openshift" in fetch(place("openshift"))
+    assert fetch(place("")) == carried.version
+    assert fetch(place("", "fips: not done")) == "fips: not done"

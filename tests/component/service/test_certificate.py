@@ -102,6 +102,49 @@ def test_a_running_service_renews_its_own_certificate(tmp_path: Path) -> None:
     play(scene)
 
 
+def test_a_running_service_keeps_its_authority(tmp_path: Path) -> None:
+    """The file of the key may go while the service runs: a new authority is one that no host trusts."""
+
+    async def scene() -> None:
+        clock = Clock()
+        async with open_service(tmp_path, clock) as site:
+            renewed: list[str] = []
+            site.running.certificate.on_renewed = lambda: renewed.append(site.running.identity.fingerprint)
+            before = x509.load_pem_x509_certificate(site.running.identity.authority_pem.encode())
+            (tmp_path / "data/keys/authority.key").unlink()
+            clock.ahead = 400 * DAY
+            site.running.certificate.check()
+            assert renewed == [site.running.identity.fingerprint]
+            (await served(site)).verify_directly_issued_by(before)
+            assert not (tmp_path / "data/keys/authority.key").exists()
+
+    play(scene)
+
+
+def test_the_certificate_of_the_authority_is_renewed_with_the_same_key(tmp_path: Path) -> None:
+    async def scene() -> None:
+        clock = Clock()
+        async with open_service(tmp_path, clock) as site:
+            before = x509.load_pem_x509_certificate(site.running.identity.authority_pem.encode())
+            clock.ahead = before.not_valid_after_utc - clock() - 300 * DAY
+            site.running.certificate.check()
+            after = x509.load_pem_x509_certificate(site.running.identity.authority_pem.encode())
+            assert after.not_valid_after_utc - clock() > 3000 * DAY
+            for each in (before, after):
+                (await served(site)).verify_directly_issued_by(each)
+            assert "warnings" not in (await site.ask("GET", "/service")).json
+
+    play(scene)
+
+
+def test_the_end_of_a_certificate_above_counts_too(tmp_path: Path) -> None:
+    clock = Clock()
+    term = Term("short", clock() - DAY, 20 * DAY)
+    authority = make_authority(common_name("short"), make_key(P256, os.urandom), term)
+    given = put_certificate(tmp_path, authority, clock, 100)
+    assert read_identity(given, "", clock()).expires_at == authority.certificate.not_valid_after_utc
+
+
 def test_the_service_looks_at_its_certificate_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

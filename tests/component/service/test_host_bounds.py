@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +18,16 @@ import pytest
 from muster.client.host_key import HostKey
 from muster.model.host_key import KEY_HEADER
 from muster.service import host_bounds
+from muster.service.api import showing
+from muster.service.api.views.hosts import show_host
 from muster.service.edge.rate import Allowance, Rate
+from muster.service.free_space import SPARE_BYTES, FreeSpace
 from muster.service.host_bounds import UPLOADS, HostBounds
 from muster.service.realm import Draft
 from muster.service.refusals import Unavailable
 from muster.service.states import host as states
 from tests.component.service.test_attack import attacked, get, post
-from tests.component.service.whole import API, Answer, Whole, come, open_service, play
+from tests.component.service.whole import API, SSH_KEY, Answer, Whole, come, open_service, play
 
 _BOUNDARY = "end-of-a-part"
 _BEGIN = f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="upfile"; filename="logs.tar.gz"\r\n\r\n'
@@ -142,6 +149,37 @@ def test_bytes_that_all_hosts_of_a_cluster_cause_are_bounded(tmp_path: Path) -> 
     play(scene, 240)
 
 
+def test_people_can_act_when_the_disk_is_almost_full(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as whole:
+            host, cluster = await host_of(whole)
+            left = 0.8
+            clock = count(100, 10)
+            whole.running.service.bounds.free_space = FreeSpace(
+                tmp_path,
+                lambda: float(next(clock)),
+                lambda _: (1000 * SPARE_BYTES, int(left * SPARE_BYTES)),
+            )
+            got = await host.reply("inventory", inventory(5))
+            assert (got.status, int(got.headers["retry-after"])) == (503, 60)
+            assert "almost full" in got.json["reason"]
+            assert (await register(whole, cluster["infra_env_id"], 2)).status == 503
+            path, stage = f"{host.path}/progress", {"current_stage": "Installing"}
+            told = await whole.ask("PUT", path, stage, X_Secret_Key=host.token)
+            assert told.status == 409, "how far an installation is is taken; there is none"
+            left = 0.4
+            assert (await whole.ask("PUT", path, stage, X_Secret_Key=host.token)).status == 503
+            steps = f"{host.path}/instructions?timestamp=1"
+            assert (await whole.ask("GET", steps, X_Secret_Key=host.token)).status == 200
+            changed = await whole.ask("PATCH", f"/clusters/{cluster['id']}", {"ssh_public_key": SSH_KEY})
+            assert changed.status == 201
+            assert (await whole.ask("DELETE", host.path)).status == 204
+            left = 2.0
+            assert (await register(whole, cluster["infra_env_id"], 2)).status == 201
+
+    play(scene, 240)
+
+
 def test_new_hosts_of_a_medium_are_few_at_a_time(tmp_path: Path) -> None:
     async def scene() -> None:
         async with open_service(tmp_path) as whole:
@@ -163,6 +201,19 @@ def test_new_hosts_of_a_medium_are_few_at_a_time(tmp_path: Path) -> None:
     play(scene, 240)
 
 
+def test_one_address_does_not_use_up_the_registrations_of_others() -> None:
+    bounds = HostBounds()
+    first = sum(bounds.may_register("a", "192.0.2.1", 0.0) for _ in range(2000))
+    assert 500 <= first <= 600, "half of all are left to others"
+    assert sum(bounds.may_register("a", f"192.0.2.{number}", 0.0) for number in range(2, 102)) == 100
+    assert sum(bounds.may_register("a", "192.0.2.1", 60.0) for _ in range(100)) <= 6, "others come first"
+    assert bounds.may_register("b", "192.0.2.1", 60.0), "each infra-env has its own"
+    alone = sum(bounds.may_register("c", "2001:db8::1", 0.0) for _ in range(2000))
+    later = sum(bounds.may_register("c", "2001:db8::2", 100.0) for _ in range(200))
+    assert later >= 90, "hundreds of hosts may share an address: it goes on as quickly as all together"
+    assert alone + later < 800
+
+
 def test_an_infra_env_takes_in_so_many_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(states, "MOST_HOSTS", 2)
 
@@ -175,6 +226,17 @@ def test_an_infra_env_takes_in_so_many_hosts(tmp_path: Path, monkeypatch: pytest
             path = f"/infra-envs/{infra_env}/hosts"
             assert (await whole.ask("DELETE", f"{path}/{host_id(0)}")).status == 204
             assert (await register(whole, infra_env, 3)).status == 201
+
+            def forget(draft: Draft) -> None:
+                if host := draft.hosts.get(host_id(1)):
+                    draft.change(host, silent=True, registered_at=draft.now - timedelta(minutes=9))
+
+            await whole.running.service.write_all(forget)
+            assert (await register(whole, infra_env, 4)).status == 201
+            there = (await whole.ask("GET", path)).json
+            assert {each["id"] for each in there} == {host_id(3), host_id(4)}
+            names = [each["name"] for each in (await whole.ask("GET", f"/events?host_id={host_id(1)}")).json]
+            assert "host_gave_way" in names
 
     play(scene, 240)
 
@@ -239,14 +301,13 @@ def test_hosts_of_one_medium_cannot_take_all_uploads(tmp_path: Path) -> None:
             for number, host in enumerate(crowd):
                 _, writer = await wire.open(f"127.0.0.{10 + number}")
                 writer.write((upload(first["id"], host, 10_000) + _BEGIN + "x").encode())
-            limits = whole.running.app._app._app
-            uploads = whole.running.service.bounds._uploads
-            await come(lambda: sum(len(each._waiting) for each in uploads.values()) == 12 - UPLOADS)
-            await come(lambda: limits.uploads.total == UPLOADS)
+            bounds = whole.running.service.bounds
+            await come(lambda: sum(each.waiting for each in bounds._uploads.values()) == 12 - UPLOADS)
+            await come(lambda: bounds.uploads == UPLOADS)
             body = f"{_BEGIN}logs\r\n--{_BOUNDARY}--\r\n"
             status, answer = await wire.ask(upload(second["id"], victim, len(body)) + body, "127.0.0.99")
             assert status == 204, answer
-            assert limits.uploads.total == UPLOADS, "two are left for others"
+            assert bounds.uploads == UPLOADS, "two are left for others"
 
     play(scene, 240)
 
@@ -263,20 +324,20 @@ def test_an_infra_env_has_some_of_the_uploads(monkeypatch: pytest.MonkeyPatch) -
     async def scene() -> None:
         bounds, end, began = HostBounds(), asyncio.Event(), list[str]()
 
-        async def upload(infra_env_id: str) -> None:
-            async with bounds.upload(infra_env_id):
+        async def upload(infra_env_id: str, host: str) -> None:
+            async with bounds.upload(infra_env_id, host):
                 began.append(infra_env_id)
                 await end.wait()
 
-        tasks = [asyncio.ensure_future(upload("a")) for _ in range(UPLOADS)]
+        tasks = [asyncio.ensure_future(upload("a", f"{each}")) for each in range(UPLOADS)]
         await asyncio.sleep(0)
-        with pytest.raises(Unavailable, match="other hosts of this infra-env upload"):
-            await upload("a")
-        tasks.append(asyncio.ensure_future(upload("b")))
+        with pytest.raises(Unavailable, match="other hosts upload"):
+            await upload("a", "late")
+        tasks.append(asyncio.ensure_future(upload("b", "other")))
         await asyncio.sleep(0)
         assert began == ["a"] * UPLOADS + ["b"]
         monkeypatch.setattr(host_bounds, "_UPLOAD_PATIENCE_S", 60)
-        tasks.append(asyncio.ensure_future(upload("a")))
+        tasks.append(asyncio.ensure_future(upload("a", "late")))
         await asyncio.sleep(0)
         end.set()
         await asyncio.gather(*tasks)
@@ -284,3 +345,91 @@ def test_an_infra_env_has_some_of_the_uploads(monkeypatch: pytest.MonkeyPatch) -
         assert not bounds._uploads
 
     asyncio.run(scene())
+
+
+async def _no_chunks() -> AsyncIterator[bytes]:
+    yield b"x"
+    await asyncio.Event().wait()
+
+
+def test_slow_uploads_make_room_for_hosts_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_bounds, "_FREE_S", 0.05)
+    monkeypatch.setattr(host_bounds, "_LOOK_S", 0.01)
+
+    async def scene() -> None:
+        bounds = HostBounds()
+
+        async def trickle(host: str) -> None:
+            async with bounds.upload("a", host) as place:
+                async for _ in place.count(_no_chunks()):
+                    pass
+
+        slow = [asyncio.ensure_future(trickle(f"{each}")) for each in range(UPLOADS)]
+        await come(lambda: bounds.uploads == UPLOADS)
+        await asyncio.sleep(0.1)
+        assert not any(each.done() for each in slow), "no host waits"
+        async with asyncio.timeout(30), bounds.upload("a", "late"):
+            ended = [each for each in slow if each.done()]
+        assert len(ended) == 1
+        with pytest.raises(Unavailable, match="was slow"):
+            await ended[0]
+        for each in slow:
+            each.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+        assert (bounds.uploads, bounds._uploads) == (0, {})
+
+    asyncio.run(scene())
+
+
+def test_a_host_that_waits_for_itself_ends_no_uploads_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_bounds, "_FREE_S", 0.0)
+    monkeypatch.setattr(host_bounds, "_LOOK_S", 0.01)
+    monkeypatch.setattr(host_bounds, "_UPLOAD_PATIENCE_S", 0.2)
+
+    async def scene() -> None:
+        bounds = HostBounds()
+        async with bounds.upload("a", "slow"), bounds.upload("a", "evil"), bounds.upload("a", "evil"):
+            with pytest.raises(Unavailable, match="other hosts"):
+                async with bounds.upload("a", "evil"):
+                    pass
+            assert bounds.uploads == 3
+
+    asyncio.run(scene())
+
+
+def test_answers_with_many_hosts_are_made_beside_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty inventories that are as large as they may be once held up all others for 100 ms."""
+    threads: set[str] = set()
+
+    def note(*given: Any, **more: Any) -> Any:
+        threads.add(threading.current_thread().name)
+        return show_host(*given, **more)
+
+    monkeypatch.setattr("muster.service.api.showing.show_host", note)
+
+    async def scene() -> None:
+        async with open_service(tmp_path) as whole:
+            first, cluster = await host_of(whole)
+            await enrol(whole, cluster["infra_env_id"], 2)
+            assert (await first.reply("inventory", inventory(20))).status == 204
+            id, infra_env = cluster["id"], cluster["infra_env_id"]
+            paths = (
+                *(f"/clusters/{id}", "/clusters?with_hosts=true", f"/clusters/{id}/hosts"),
+                *(f"/infra-envs/{infra_env}/hosts", first.path),
+            )
+            own = await whole.ask("GET", f"/clusters/{id}", X_Secret_Key=first.token)
+            threads.clear()
+            few = [(await whole.ask("GET", path)).json for path in paths]
+            assert threads == {"MainThread"}
+            monkeypatch.setattr(showing, "MANY_HOSTS", 2)
+            threads.clear()
+            assert [(await whole.ask("GET", path)).json for path in paths[:-1]] == few[:-1]
+            assert threads
+            assert all(name.startswith("compute") for name in threads)
+            assert (await whole.ask("GET", f"/clusters/{id}", X_Secret_Key=first.token)).json == own.json
+            assert len(own.json["hosts"]) == 2
+            assert sum("inventory" in each for each in own.json["hosts"]) == 1, "its own"
+
+    play(scene, 240)

@@ -9,12 +9,13 @@ import json
 import re
 import time
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -33,6 +34,7 @@ from muster.service.auth.tokens import Tokens
 from muster.service.edge.limits import RATES
 from muster.service.edge.limits import Settings as LimitSettings
 from muster.service.edge.rate import Rate
+from muster.service.hosting import now
 from muster.service.house import House
 from muster.service.realm import Draft
 from tests.component.service.whole import Answer, Whole, open_service, play
@@ -166,6 +168,10 @@ HOST_STATES: Final = {
 """The state of the hosts in each state of their cluster; `known` in all others."""
 
 
+RELEASES: Final = {"kubernetes": "v1.36.3", "openshift": "4.22.0"}
+"""A version of each kind of release."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a request is about, as seen from the caller."""
@@ -174,7 +180,7 @@ class Asked:
     place: Place
 
 
-def documented_status(who: str, route: Route, about: str, state: str) -> int | None:
+def documented_status(who: str, route: Route, about: str, state: str, release: str) -> int | None:
     """What the page in the docs says about a call: 401, 403, or None when it is let in."""
     cells = DOCUMENTED[f"{route.method} {route.path}"]
     if "anyone" in cells.values():
@@ -194,19 +200,22 @@ def documented_status(who: str, route: Route, about: str, state: str) -> int | N
         named_host = "{host_id}" in route.path
         if named_host and (about == "another host") == (role == "host"):
             return 403
-        is_met = any(_is_met(part, role, state) for part in cell.split(", or "))
+        is_met = any(_is_met(part, role, state, release) for part in cell.split(", or "))
         return None if is_met else 403
     if role == "medium" and "yes" not in cell:
         return 403  # Every host here has a key, and the service knows it.
     return None
 
 
-def _is_met(conditions: str, role: str, state: str) -> bool:
+def _is_met(conditions: str, role: str, state: str, release: str) -> bool:
     """Whether the conditions of a cell hold for a host with a key."""
     for condition in conditions.split("; "):
         kind, _, states = condition.partition(" ")
         if condition == "control plane":
             if role != "host":
+                return False
+        elif kind == "release":
+            if states != release:
                 return False
         elif kind == "cluster":
             if state not in states.split(" or "):
@@ -236,11 +245,12 @@ def _documented() -> dict[str, dict[Persona, str]]:
 DOCUMENTED: Final = _documented()
 
 
-async def set_states(site: Whole, place: Place, state: str) -> None:
-    """Put a cluster and its hosts into a state, as if they had come there."""
+async def set_states(site: Whole, place: Place, state: str, version: str = "") -> None:
+    """Put a cluster and its hosts into a state, as if they had come there; with another release, if named."""
 
     def decision(draft: Draft) -> None:
         draft.change(draft.cluster, status=state)
+        draft.change(draft.cluster, openshift_version=version or draft.cluster.openshift_version)
         for id in HOSTS:
             if id in draft.hosts:
                 role = "worker" if id == HOSTS[1] else "master"
@@ -275,9 +285,9 @@ def test_every_role_calls_every_operation_in_every_state(tmp_path: Path) -> None
                 Asked("another host", Place(here.infra_env_id, here.cluster_id, HOSTS[1])),
                 Asked("another infra-env", other),
             )
-            for state in CLUSTER_STATES:
-                await set_states(site, here, state)
-                await set_states(site, other, state)
+            for (release, version), state in product(RELEASES.items(), CLUSTER_STATES):
+                await set_states(site, here, state, version)
+                await set_states(site, other, state, version)
                 callers = cast(site, here, other)
                 for who, route, about in product(callers, ROUTES, abouts):
                     headers = [(name.lower().encode(), value.encode()) for name, value in who.headers.items()]
@@ -291,14 +301,16 @@ def test_every_role_calls_every_operation_in_every_state(tmp_path: Path) -> None
                     seen_from = about.name if not who.name.endswith("of another") else "another infra-env"
                     if who.name.endswith("of another") and about.place is other:
                         continue  # That is their own.
-                    wanted = documented_status(who.name, route, seen_from, state)
+                    wanted = documented_status(who.name, route, seen_from, state, release)
                     count += 1
                     if (verdict.status or None) != wanted:
-                        wrong.append((who.name, route.operation_id, about.name, state, verdict, wanted))
+                        wrong.append(
+                            (who.name, route.operation_id, about.name, release, state, verdict, wanted)
+                        )
 
     play(scene)
     assert wrong == []
-    assert count > 40_000
+    assert count > 80_000
 
 
 @pytest.mark.parametrize("admits", [False, True])
@@ -355,7 +367,8 @@ async def take_key(site: Whole, place: Place) -> None:
     )
 
 
-def test_every_role_calls_every_operation_over_http(tmp_path: Path) -> None:
+@pytest.mark.parametrize("state", ["insufficient", "installing", "finalizing", "installed"])
+def test_every_role_calls_every_operation_over_http(tmp_path: Path, state: str) -> None:
     """What is let in is answered by the operation, and never with a failure."""
     found: dict[tuple[str, str], int] = {}
 
@@ -366,6 +379,7 @@ def test_every_role_calls_every_operation_over_http(tmp_path: Path) -> None:
             other = await furnish(site, "beta", HOSTS[2])
             routes = sorted(ROUTES, key=lambda each: each.method == "DELETE")
             for who in cast(site, here, other):
+                await set_states(site, here, state)
                 for route in routes:
                     found[who.name, route.operation_id] = await status_of(
                         site, who, route, here.path_of(route)
@@ -417,9 +431,12 @@ def test_an_agent_that_is_restarted_proves_that_it_has_the_key_of_its_host(tmp_p
 
 
 def fall_silent(site: Whole, host_id: str) -> None:
-    """As if the host had not called for some minutes."""
-    heard = site.running.engine.heard
-    heard[host_id] -= timedelta(minutes=3)
+    """As if the host had not called or registered for some minutes."""
+    engine, silence = site.running.engine, timedelta(minutes=3)
+    engine.heard[host_id] -= silence
+    host = engine.host(host_id)
+    earlier = msgspec.structs.replace(host, registered_at=host.registered_at - silence)
+    engine.realm_of("host", host_id).put("host", host_id, earlier)
 
 
 def test_the_token_of_a_medium_does_not_take_over_a_host_that_is_heard(tmp_path: Path) -> None:
@@ -458,7 +475,7 @@ def test_a_host_that_was_restarted_before_its_installation_comes_back_with_a_new
     play(scene)
 
 
-def test_a_person_approves_a_host_that_was_restarted_during_its_installation(  # noqa: PLR0915
+def test_a_person_approves_a_host_that_was_restarted_during_its_installation(
     tmp_path: Path,
 ) -> None:
     async def scene() -> None:
@@ -721,6 +738,238 @@ def test_a_host_cannot_be_taken_from_another_infra_env(tmp_path: Path) -> None:
             assert got.status == 409, got.body
             own = site.running.service.around.host_tokens.issue(here.infra_env_id, here.host_id)
             assert (await poll(site, here, own)).status == 200
+
+    play(scene)
+
+
+# Requests, approvals and other machines with the medium
+
+
+async def host_of(site: Whole, place: Place) -> dict[str, Any]:
+    got = await site.ask("GET", f"/infra-envs/{place.infra_env_id}/hosts/{place.host_id}")
+    found: dict[str, Any] = got.json
+    return found
+
+
+async def events_of(site: Whole, place: Place) -> list[dict[str, Any]]:
+    got = await site.ask("GET", f"/events?cluster_id={place.cluster_id}&limit=-1")
+    found: list[dict[str, Any]] = got.json
+    return found
+
+
+async def approve(site: Whole, place: Place, key: str) -> Answer:
+    path = f"/infra-envs/{place.infra_env_id}/hosts/{place.host_id}/actions/approve-enrolment"
+    return await site.ask("POST", path, {"key": key})
+
+
+def test_a_poll_of_the_host_withdraws_the_request_and_the_approval_of_another_key(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            own, thief = await register(site, here), key_of("thief")
+            await set_states(site, here, "installing")
+            fall_silent(site, here.host_id)
+            assert (await try_to_register(site, here, key=thief)).status == 403
+            await set_states(site, here, "installing")
+            assert (await approve(site, here, thief.fingerprint)).status == 200
+            await set_states(site, here, "installing")
+            assert (await poll(site, here, own)).status == 200
+            assert "enrolment_request" not in await host_of(site, here)
+            names = [each["name"] for each in await events_of(site, here)]
+            assert "host_enrolment_withdrawn" in names
+            await set_states(site, here, "installing")
+            fall_silent(site, here.host_id)
+            refused = await try_to_register(site, here, key=thief)
+            assert (refused.status, TOKEN_HEADER in refused.headers) == (403, False)
+            await set_states(site, here, "installing")
+            version = site.running.engine.realm_of("host", here.host_id).version
+            for _ in range(3):
+                await poll(site, here, own)
+            written = site.running.engine.realm_of("host", here.host_id).version - version
+            assert written == 1, "the request was withdrawn, and nothing else is written"
+
+    play(scene)
+
+
+def test_an_approval_expires_after_ten_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = timedelta()
+
+    def clock() -> datetime:
+        return now() + ahead
+
+    async def scene() -> None:
+        nonlocal ahead
+        async with open_service(tmp_path, clock) as site:
+            here, new = await furnish(site, "alpha", HOSTS[0]), key_of("after a restart")
+            await register(site, here)
+            await set_states(site, here, "installing")
+            monkeypatch.setattr(site.running.engine, "_react", lambda _: None)  # The state stays.
+            fall_silent(site, here.host_id)
+            assert (await approve(site, here, new.fingerprint)).status == 200
+            for _ in range(11):  # In steps that are smaller than those of a clock that is set.
+                ahead += timedelta(seconds=55)
+                site.running.service.now()
+            late = await try_to_register(site, here, key=new)
+            assert (late.status, TOKEN_HEADER in late.headers) == (403, False)
+
+    play(scene)
+
+
+def test_a_request_of_before_the_clock_was_set_back_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead = timedelta()
+
+    def clock() -> datetime:
+        return now() + ahead
+
+    async def scene() -> None:
+        nonlocal ahead
+        async with open_service(tmp_path, clock) as site:
+            here, new = await furnish(site, "alpha", HOSTS[0]), key_of("after a restart")
+            await register(site, here)
+            await set_states(site, here, "installing")
+            monkeypatch.setattr(site.running.engine, "_react", lambda _: None)  # The state stays.
+            fall_silent(site, here.host_id)
+            assert (await try_to_register(site, here, key=key_of("thief"))).status == 403
+            ahead = timedelta(hours=-10)
+            site.running.service.now()
+            for _ in range(7):
+                ahead += timedelta(seconds=55)
+                site.running.service.now()
+            medium = Grant(Persona.MEDIUM, Scope(here.infra_env_id), time.time() + HOUR)
+            token = site.running.tokens.issue(medium)
+            assert (await try_to_register(site, here, token=token, key=new)).status == 403
+            assert (await host_of(site, here))["enrolment_request"]["key"] == new.fingerprint
+
+    play(scene)
+
+
+def test_the_key_on_the_console_of_a_host_displaces_who_took_its_place(tmp_path: Path) -> None:
+    """The holder of the medium registered as the host while it was silent, before the installation."""
+
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here, real = await furnish(site, "alpha", HOSTS[0]), key_of("on the console")
+            fall_silent(site, here.host_id)
+            stolen = await register(site, here, key=key_of("thief"))
+            assert (await poll(site, here, stolen)).status == 200
+            refused = await try_to_register(site, here, key=real)
+            assert (refused.status, TOKEN_HEADER in refused.headers) == (503, False)
+            assert real.fingerprint in refused.json["reason"], "the console shows it"
+            (told,) = (
+                each for each in await events_of(site, here) if each["name"] == "host_enrolment_refused"
+            )
+            assert told["severity"] == "warning"
+            assert real.fingerprint in told["message"]
+            assert "127.0.0.1" in told["message"]
+            assert (await approve(site, here, real.fingerprint)).status == 200
+            assert (await poll(site, here, stolen)).status == 200
+            own = await register(site, here, key=real)
+            assert (await poll(site, here, own)).status == 200
+            assert (await poll(site, here, stolen)).status == 403
+            again = await try_to_register(site, here, key=key_of("thief"))
+            assert (again.status, TOKEN_HEADER in again.headers) == (503, False)
+
+    play(scene)
+
+
+def test_a_host_that_registered_at_another_replica_counts_as_running(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            fall_silent(site, here.host_id)
+            heard_here = site.running.engine.heard[here.host_id]
+            honest = await register(site, here, key=key_of("after a restart"))
+            site.running.engine.heard[here.host_id] = heard_here
+            thief = await try_to_register(site, here, key=key_of("thief"))
+            assert (thief.status, TOKEN_HEADER in thief.headers) == (503, False)
+            assert (await poll(site, here, honest)).status == 200
+
+    play(scene)
+
+
+def test_a_registration_that_is_decided_again_sees_who_registered_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here, real = await furnish(site, "alpha", HOSTS[0]), key_of("after a restart")
+            fall_silent(site, here.host_id)
+            service, engine = site.running.service, site.running.engine
+            realm, before = engine.realm_of("host", here.host_id), engine.host(here.host_id)
+            commit = service._commit
+            conflicts = 0
+
+            async def lose_once(changes: Any, *realms: str) -> bool:
+                nonlocal conflicts
+                conflicts += 1
+                if conflicts > 1:
+                    return await commit(changes, *realms)
+                # The change of another replica takes the place of this one.
+                elsewhere = msgspec.structs.replace(before, public_key=real.public, registered_at=now())
+                realm.put("host", before.id, elsewhere)
+                return False
+
+            monkeypatch.setattr(service, "_commit", lose_once)
+            key, path = key_of("thief"), f"/infra-envs/{here.infra_env_id}/hosts"
+            challenge = service.around.host_tokens.challenge(here.infra_env_id, here.host_id)
+            headers = {
+                "X_Secret_Key": site.agent_token(here.infra_env_id),
+                KEY_HEADER: key.public,
+                CHALLENGE_HEADER: challenge,
+                PROOF_HEADER: key.prove(here.infra_env_id, here.host_id, challenge),
+            }
+            thief = await site.ask("POST", path, {"host_id": here.host_id}, **headers)
+            assert conflicts > 1
+            assert (thief.status, TOKEN_HEADER in thief.headers) == (503, False)
+
+    play(scene)
+
+
+@pytest.mark.parametrize("stage", ["Configuring", "Joined"])
+def test_who_registers_as_a_host_that_left_the_medium_is_only_reported(tmp_path: Path, stage: str) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            here = await furnish(site, "alpha", HOSTS[0])
+            own, thief = await register(site, here), key_of("thief")
+            path = f"/infra-envs/{here.infra_env_id}/hosts/{here.host_id}"
+            for each in ("Writing image to disk", "Rebooting", stage):
+                await set_states(site, here, "finalizing")
+                told = {"current_stage": each}
+                assert (await site.ask("PUT", f"{path}/progress", told, X_Secret_Key=own)).status == 200
+            await set_states(site, here, "finalizing")
+            fall_silent(site, here.host_id)
+            refused = await try_to_register(site, here, key=thief)
+            assert (refused.status, TOKEN_HEADER in refused.headers) == (403, False)
+            assert thief.fingerprint in refused.json["reason"]
+            names = {each["name"]: each for each in await events_of(site, here)}
+            assert thief.fingerprint in names["host_booted_medium"]["message"]
+            assert "127.0.0.1" in names["host_booted_medium"]["message"]
+            assert (await host_of(site, here))["status"] != "installing-pending-user-action"
+            assert (await approve(site, here, thief.fingerprint)).status == 409
+
+    play(scene)
+
+
+def test_no_host_moves_the_virtual_addresses_of_its_cluster(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            made = await site.make_cluster(
+                vip_dhcp_allocation=True, machine_networks=[{"cidr": "192.0.2.0/24"}]
+            )
+            here = Place(made["infra_env_id"], made["id"], HOSTS[0])
+            await register(site, here)
+            worker = await register(site, here, host=HOSTS[1])
+            path = f"/infra-envs/{here.infra_env_id}/hosts/{HOSTS[1]}/instructions"
+            lease = {"api_vip_address": "192.0.2.66", "ingress_vip_address": "192.0.2.67"}
+            told = {"step_type": "dhcp-lease-allocate", "output": json.dumps(lease)}
+            for state in CLUSTER_STATES:
+                await set_states(site, here, state)
+                await site.ask("POST", path, told, X_Secret_Key=worker)
+                cluster = await site.cluster(here.cluster_id)
+                assert [each["ip"] for each in cluster["api_vips"]] == ["192.0.2.200"], state
+                assert [each["ip"] for each in cluster["ingress_vips"]] == ["192.0.2.201"], state
 
     play(scene)
 

@@ -15,12 +15,16 @@ from typing import Any
 import pytest
 
 from muster.errors import UserError
+from muster.service.realm import Realm
 from muster.service.replay import check_store
 from muster.service.secret_store import open_secret_store
 from muster.service.store.open import FILE, open_store
+from muster.service.store.port import Change, StoreError
 from muster.service.store.sealed import is_secret
+from muster.service.store.sqlite import SqliteStore
 from tests.component.service.test_installation import finish
 from tests.component.service.whole import Whole, machines, open_service, play
+from tests.realms import begin
 
 CANARY = "canary-7f3a9c"
 MANIFEST = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: a}}\nstringData: {{key: {CANARY}}}\n"
@@ -46,12 +50,7 @@ def forms(secret: str) -> list[bytes]:
 async def install(site: Whole) -> dict[str, Any]:
     cluster = await site.make_cluster()
     path = f"/clusters/{cluster['id']}"
-    body = {
-        "folder": "manifests",
-        "file_name": "a.yaml",
-        "content": base64.b64encode(MANIFEST.encode()).decode(),
-    }
-    assert (await site.ask("POST", f"{path}/manifests", body)).status == 201
+    await add_manifest(site, cluster, "a.yaml")
     async with site.hosts(cluster["infra_env_id"], machines(3)):
         await site.until(cluster["id"], lambda each: each["status"] == "ready")
         assert (await site.ask("POST", f"{path}/actions/install")).status == 202
@@ -122,6 +121,44 @@ def test_files_that_an_older_version_wrote_in_clear_are_sealed_at_the_start(tmp_
     play(scene)
 
 
+def test_clear_text_is_removed_by_the_next_start_when_the_first_one_could_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    connect, scrub = SqliteStore._connect, SqliteStore.scrub
+
+    def without_secure_delete(store: SqliteStore) -> sqlite3.Connection:
+        """Debian's SQLite overwrites what is deleted; others do not."""
+        found = connect(store)
+        found.execute("PRAGMA secure_delete=OFF")
+        return found
+
+    def on_full_disk(_: SqliteStore) -> None:
+        raise StoreError("the disk is full")
+
+    def is_clear() -> bool:
+        return any(CANARY.encode() in each.read_bytes() for each in tmp_path.glob(f"{FILE}*"))
+
+    def start() -> int:
+        opened = open_secret_store(tmp_path, tmp_path / "keys", os.urandom)
+        opened.store.close()
+        assert opened.claim is not None
+        opened.claim.release()
+        return opened.sealed
+
+    monkeypatch.setattr(SqliteStore, "_connect", without_secure_delete)
+    with closing(open_store(tmp_path)) as store:
+        store.commit([begin(Realm("c1"))])
+        files = {("c1", f"file/host/{number}.ign"): (CANARY * 500).encode() for number in range(20)}
+        store.commit([Change("c1", 2, (), {}, dict(files))])
+    monkeypatch.setattr(SqliteStore, "scrub", on_full_disk)
+    assert start() == 20
+    assert is_clear()
+    assert "could not be removed (the disk is full); it is tried again at the next start" in caplog.text
+    monkeypatch.setattr(SqliteStore, "scrub", scrub)
+    assert start() == 0
+    assert not is_clear()
+
+
 def other_key(letter: bytes) -> bytes:
     return base64.urlsafe_b64encode(letter * 32) + b"\n"
 
@@ -171,6 +208,65 @@ def test_secrets_of_a_lost_key_can_be_discarded(tmp_path: Path) -> None:
     play(scene)
 
 
+async def add_manifest(site: Whole, cluster: dict[str, Any], name: str) -> None:
+    content = base64.b64encode(MANIFEST.encode()).decode()
+    body = {"folder": "manifests", "file_name": name, "content": content}
+    got = await site.ask("POST", f"/clusters/{cluster['id']}/manifests", body)
+    assert got.status == 201, got.body
+
+
+def test_discarded_manifests_are_gone_and_named(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            cluster = await site.make_cluster()
+            path = f"/clusters/{cluster['id']}"
+            for number in range(7):
+                await add_manifest(site, cluster, f"a{number}.yaml")
+            assert (await site.ask("GET", f"{path}/credentials")).status == 200
+        (tmp_path / "data/keys/secrets.key").write_bytes(other_key(b"n"))
+        async with open_service(tmp_path, discard_secrets=True) as site:
+            assert (await site.ask("GET", f"{path}/manifests")).json == []
+            events = (await site.ask("GET", f"/events?cluster_id={cluster['id']}")).json
+            (told,) = [each["message"] for each in events if each["name"] == "secrets_discarded"]
+            assert "pull secret of cluster alpha; files manifest manifests/a0.yaml, manifest" in told
+            assert "manifest manifests/a6.yaml, kubeadmin-password and 2 more. Set the secrets again" in told
+            await add_manifest(site, cluster, "a0.yaml")
+            got = await site.ask("GET", f"{path}/manifests")
+            assert [each["file_name"] for each in got.json] == ["a0.yaml"]
+
+    play(scene)
+
+
+def test_missing_manifest_stops_the_preparation_with_a_way_out(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path) as site:
+            cluster = await site.make_cluster()
+            path = f"/clusters/{cluster['id']}"
+            await add_manifest(site, cluster, "a.yaml")
+            await asyncio.to_thread(remove_document, tmp_path / "data", "manifest/manifests/a.yaml")
+            async with site.hosts(cluster["infra_env_id"], machines(3)):
+                await site.until(cluster["id"], lambda each: each["status"] == "ready")
+                assert (await site.ask("GET", f"{path}/install-config")).status == 200
+                assert (await site.ask("GET", f"{path}/credentials")).status == 200
+                assert (await site.ask("POST", f"{path}/actions/install")).status == 202
+                found = await site.until(cluster["id"], lambda each: "failed" in each["status_info"])
+                assert found["status"] == "ready"
+                lost = "no content of manifest manifests/a.yaml of cluster alpha; add the manifest again"
+                assert lost in found["status_info"]
+                await add_manifest(site, cluster, "a.yaml")
+                assert (await site.ask("POST", f"{path}/actions/install")).status == 202
+                await site.until(cluster["id"], lambda each: each["status"] == "finalizing")
+
+    play(scene)
+
+
+def remove_document(data: Path, name: str) -> None:
+    """Lose a file of a cluster while the service runs."""
+    with closing(sqlite3.connect(data / FILE)) as db:
+        db.execute("DELETE FROM documents WHERE name=?", (name,))
+        db.commit()
+
+
 def test_a_lost_key_of_a_store_without_secrets_is_no_obstacle(tmp_path: Path) -> None:
     async def scene() -> None:
         async with open_service(tmp_path):
@@ -182,14 +278,22 @@ def test_a_lost_key_of_a_store_without_secrets_is_no_obstacle(tmp_path: Path) ->
     play(scene)
 
 
-def test_a_new_key_for_tokens_is_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("tokens.pem", "the key for tokens is new"),
+        ("authority.key", "the authority of the service's certificate is new"),
+    ],
+)
+def test_a_new_key_in_place_of_a_lost_one_is_reported(tmp_path: Path, name: str, what: str) -> None:
     async def scene() -> None:
-        async with open_service(tmp_path) as site:
-            assert "warnings" not in (await site.ask("GET", "/service")).json
-        (tmp_path / "data/keys/tokens.pem").unlink()
+        for _ in range(2):
+            async with open_service(tmp_path) as site:
+                assert "warnings" not in (await site.ask("GET", "/service")).json
+        (tmp_path / "data/keys" / name).unlink()
         async with open_service(tmp_path) as site:
             (warning,) = (await site.ask("GET", "/service")).json["warnings"]
-            assert "the key for tokens is new" in warning
+            assert what in warning
 
     play(scene)
 

@@ -29,6 +29,7 @@ from muster.model.site import SiteHost
 from muster.model.wire.cluster import ApiVip, ClusterCreateParams, IngressVip
 from muster.model.wire.infra_env import InfraEnvCreateParams
 from muster.service.hosting import now
+from muster.service.rendezvous.left_behind import MOST
 from muster.service.rendezvous.unattended import Course, Unattended
 from muster.service.site_order import Wish
 from muster.service.state import AddOn
@@ -344,6 +345,86 @@ def test_a_node_of_a_lost_installation_is_named_until_it_boots_the_medium(tmp_pa
                 return "no-hosts-left-behind" not in await reasons(site)
 
             await come(is_over)
+
+    play(scene)
+
+
+STRANGER = "44444444-4444-4444-8444-444444444444"
+
+
+async def report(site: Whole, id: str, name: str) -> int:
+    """What a node of a lost installation reports, or somebody else who has the medium."""
+    path = f"/infra-envs/{MEETING.infra_env_id}/hosts/{id}/progress"
+    body = {"current_stage": "Joined", "progress_info": name}
+    return (await site.ask("PUT", path, body, X_Secret_Key=medium_token().agent)).status
+
+
+def named(site: Whole) -> dict[str, str]:
+    return site.running.engine.cluster(MEETING.cluster_id).strangers or {}
+
+
+def test_a_host_that_is_not_reported_any_more_is_forgotten(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with open_service(tmp_path, token_keys=(medium_token().public_key,)) as site:
+            player = Unattended(site.running.service, course(site, machines(3)))
+            player._left_behind._forget_s = 1.0
+            async with going(player.run(), player.note_release(())):
+                await made(site)
+                assert await report(site, "no-uuid%1b[31m", "shop-0") == 400
+                assert named(site) == {}
+                assert await report(site, STRANGER, "\x1b[2J\nmaster-0" + "x" * 2000) == 404
+                assert named(site)[STRANGER].isprintable()
+                assert len(named(site)[STRANGER]) == 64
+                assert "no-hosts-left-behind" in await reasons(site)
+
+                async def is_forgotten() -> bool:
+                    return "no-hosts-left-behind" not in await reasons(site)
+
+                await come(is_forgotten)
+
+    play(scene)
+
+
+def test_people_can_ignore_hosts_that_somebody_with_the_medium_reports(tmp_path: Path) -> None:
+    async def scene() -> None:
+        hosts, keys = machines(3), (medium_token().public_key,)
+        async with open_service(tmp_path, token_keys=keys) as site, unattended(site, course(site, hosts)):
+            await made(site)
+            for number in range(150):
+                await report(site, STRANGER[:-3] + f"{number:03}", "shop-0")
+            assert len(named(site)) == MOST
+            path = f"/clusters/{MEETING.cluster_id}/ignored-validations"
+            ignored = {"cluster-validation-ids": '["no-hosts-left-behind"]'}
+            assert (await site.ask("PUT", path, ignored)).status == 201
+            async with site.hosts(MEETING.infra_env_id, hosts):
+                await site.until(MEETING.cluster_id, lambda each: each["status"] == "finalizing")
+            assert len(named(site)) == MOST
+
+    play(scene)
+
+
+def test_a_node_is_named_as_long_as_it_reports_in_any_life_of_the_service(tmp_path: Path) -> None:
+    async def scene() -> None:
+        for begins in (True, False):
+            async with open_service(tmp_path, token_keys=(medium_token().public_key,)) as site:
+                player = Unattended(site.running.service, course(site, machines(3)))
+                player._left_behind._forget_s = 2.0
+                async with (
+                    going(player.run(), player.note_release(())),
+                    host_of(site, STRANGER, medium_token().agent) as host,
+                ):
+                    await made(site)
+                    for _ in range(10 if begins else 0):
+                        with pytest.raises(Refused):
+                            await host.progress("Configuring", "shop-0")
+                        await asyncio.sleep(0.25)
+                    assert "no-hosts-left-behind" in await reasons(site)
+
+                    async def is_over() -> bool:
+                        return "no-hosts-left-behind" not in await reasons(site)
+
+                    if not begins:
+                        await come(is_over)
 
     play(scene)
 

@@ -81,10 +81,9 @@ class Holder:
 
     @property
     def dropped(self) -> int:
-        """How many packets the firewall dropped."""
-        found = re.search(
-            r"counter packets (\d+) .* drop", self.host.run("nft", "list", "table", "inet", "muster")
-        )
+        """How many packets to the host itself the firewall dropped."""
+        rules = self.host.run("nft", "list", "chain", "inet", "muster", "input")
+        found = re.search(r"counter packets (\d+) .* drop", rules)
         assert found
         return int(found[1])
 

@@ -40,7 +40,7 @@ def test_the_authorities_of_the_site_are_trusted(
         ),
     )
     monkeypatch.setattr("muster.cli.rebuild.site.load_cluster", lambda _run, _flags: (found, plan))
-    monkeypatch.setattr("muster.cli.rebuild.pin_plan", lambda _flags, _found, plan: plan)
+    monkeypatch.setattr("muster.cli.rebuild.pin_plan", lambda _run, _flags, _found, plan: plan)
     monkeypatch.setattr("muster.cli.rebuild._order", lambda _rebuild, plan: SimpleNamespace(plan=plan))
     monkeypatch.setattr("muster.cli.rebuild.base_images.obtain", obtain)
     medium = tmp_path / "medium.iso"

@@ -5,7 +5,14 @@ from __future__ import annotations
 
 import pytest
 
-from muster.config.settings_page import DOCUMENTS, PARAMS, fields_of_document, is_marked, render_settings
+from muster.config.settings_page import (
+    DOCUMENTS,
+    OVERRIDES,
+    PARAMS,
+    fields_of_document,
+    is_marked,
+    render_settings,
+)
 from muster.model.catalogue import Severity, rules
 from muster.model.release import KUBERNETES, OPENSHIFT, kind_of_image
 from muster.model.settings_support import Setting, Support, documents, find_setting, settings
@@ -23,7 +30,7 @@ def uncovered(document: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, *PARAMS])
+@pytest.mark.parametrize("document", [*DOCUMENTS, *OVERRIDES, *PARAMS])
 def test_every_field_has_a_row(document: str) -> None:
     assert uncovered(document) == []
 
@@ -49,7 +56,8 @@ def test_rows_say_why_and_what_to_do() -> None:
     for row in every_row():
         classes = set(row.support.values())
         is_file = row.document in DOCUMENTS
-        assert row.support.keys() == ({KUBERNETES, OPENSHIFT} if is_file else {KUBERNETES}), row
+        kinds = OVERRIDES[row.document][1] if row.document in OVERRIDES else ()
+        assert row.support.keys() == {KUBERNETES, *((OPENSHIFT,) if is_file else kinds)}, row
         if classes - {Support.HONOURED, Support.PASSED_ON}:
             assert row.reason, row
         if classes & {Support.NOTED, Support.REFUSED} and not row.rule and is_file:

@@ -5,12 +5,20 @@ from __future__ import annotations
 
 import base64
 import json
+from itertools import count
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from muster.image.audit import Secret, audit, audit_within, hide
+from muster.image.audit import Secret, audit, audit_within, hide, purpose_of
+from muster.image.reading import Embedded, Kind, Reading
+from muster.model.ignition import render_tree, tree_of
+from muster.model.replacement import CONFIG_FILE
+from muster.release.node.payload import plan_cluster
+from muster.service.drivers.keeping import FOLDER, keep_others
+from tests.clusters import RELEASE, THREE, authorities
+from tests.seeds import seeded
 
 LONG = 1 << 20
 """Characters of a text for which a search in quadratic time takes ten minutes to an hour."""
@@ -71,6 +79,42 @@ def test_a_secret_is_named_without_its_value(text: str, kind: str, detail: str) 
 )
 def test_logins_are_found_in_every_form(text: str) -> None:
     assert [found.detail for found in audit({"here": text})] == ["for mirror:5000", "for quay.io"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("users:\n- user:\n    client-key-data: {}\n", "users[0].user.client-key-data"),
+        ("kind: Secret\ndata:\n  tls.key: {}\n", "data.tls.key"),
+    ],
+)
+def test_a_private_key_in_base64_is_named_as_one(text: str, path: str) -> None:
+    found = audit({"here": text.format(base64.b64encode(KEY.encode()).decode())})
+    assert found == (Secret("here", "private key", f"{path}: ECDSA secp256r1"),)
+    assert audit({"here": text.format(base64.b64encode(b"other").decode())}) != found
+
+
+def test_every_secret_of_a_host_image_has_a_purpose() -> None:
+    """The ISO has the keys of the host, and those of the other control-plane hosts that it keeps again."""
+    configs = plan_cluster(RELEASE, THREE, authorities(), seeded("hosts"))
+    trees = {name: tree_of(config) for name, config in configs.items()}
+    whole = keep_others("master-2", trees["master-2"], trees)
+    found = audit(Reading(Kind.LIVE, "", 0, (Embedded(CONFIG_FILE, 0o600, render_tree(whole)),)).texts())
+    kinds = {each.place.rpartition(": ")[2]: each.kind for each in found}
+    logins = [place for place in kinds if place.endswith((".conf", "/kubeconfig"))]
+    assert len(logins) == 5
+    assert {kinds[place] for place in logins} == {"private key"}
+    own, kept = (
+        {each.place: purpose_of(each.place) for each in found if (FOLDER in each.place) is is_kept}
+        for is_kept in (False, True)
+    )
+    assert own
+    assert all(own.values()), own
+    assert {place.split(": ")[1] for place in kept} == {
+        f"{FOLDER}/{name}.ign" for name in ("master-0", "master-1")
+    }
+    assert all(purpose.startswith("to replace master-") for purpose in kept.values()), kept
+    assert purpose_of("/etc/muster/other.ign: /etc/kubernetes/kubelet.conf") == ""
 
 
 def test_what_is_public_is_not_found() -> None:
@@ -165,10 +209,10 @@ def test_a_token_with_words_before_it() -> None:
 
 def test_keys_that_follow_each_other_and_one_without_an_end() -> None:
     text = f"a\n{KEY}b\n{KEY}c\n{KEY.splitlines()[0]}\nhunter2"
-    searched: list[str] = []
-    found = audit_within({"here": text}, lambda: bool(searched.append("again")))
+    searched = count()
+    found = audit_within({"here": text}, lambda: next(searched) < 0)
     assert found == ((Secret("here", "private key", "ECDSA secp256r1"),), ())
-    assert len(searched) == 4, "before and after a text, and before each secret"
+    assert next(searched) == 4, "before and after a text, and before each secret"
     assert "hunter2" not in hide(text)
     assert "END" not in hide(text)
 

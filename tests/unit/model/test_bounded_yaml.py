@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import yaml
@@ -11,13 +13,16 @@ import yaml
 from muster.model.bounded_yaml import (
     MAX_COPIES,
     MAX_DEPTH,
+    MAX_REQUEST_NODES,
     UNREADABLE,
     Exceeded,
     iter_documents,
     load_document,
     load_documents,
+    load_request,
     reason_of,
 )
+from tests.counting import calls_in
 from tests.mutations import YAML_PIECES, load_examples
 
 
@@ -113,3 +118,31 @@ def _load(text: str) -> str:
         return repr(load_documents(text))
     except Exceeded as error:
         return reason_of(error)
+
+
+@pytest.mark.parametrize("example", range(200))
+def test_a_text_of_a_request_is_loaded_as_any_other(example: int) -> None:
+    rng = random.Random(example)
+    text = "".join(rng.choices(YAML_PIECES, k=rng.randrange(1, 30)))
+
+    def load(how: Callable[[str], list[Any]]) -> tuple[type | None, Any]:
+        try:
+            return None, how(text)
+        except UNREADABLE as error:
+            return type(error), getattr(getattr(error, "problem_mark", None), "line", None)
+
+    assert load(load_request) == load(load_documents)
+
+
+def test_a_text_of_a_request_lets_other_threads_run() -> None:
+    """Nodes that are made in C keep the interpreter until the last one is made."""
+    text = "- [[a, b], {c: d}]\n" * 200
+    assert calls_in(lambda: load_request(text)) > calls_in(lambda: load_documents(text)) + 200 * 8
+
+
+def test_a_text_of_a_request_has_fewer_values() -> None:
+    crd = "apiVersion: v1\nspec:\n" + "  key-of-a-property: {type: string}\n" * 30_000
+    assert len(crd) > 1 << 20
+    assert load_request(crd)
+    with pytest.raises(Exceeded, match=f"more than {MAX_REQUEST_NODES:,} values"):
+        load_request("- - -\n" * 100_000)

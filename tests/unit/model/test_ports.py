@@ -67,12 +67,34 @@ def test_pods_do_not_reach_what_hosts_open_to_each_other() -> None:
     text = render_node((System.WORKER,), AROUND)
     drop = [line.strip() for line in text.splitlines() if "for hosts" in line]
     assert drop == [
-        'iifname "cni0" ip daddr { 192.0.2.0/24 } tcp dport { 2379, 2380, 10256 } drop comment "for hosts"',
-        'iifname "cni0" ip daddr { 192.0.2.0/24 } udp dport { 123 } drop comment "for hosts"',
-        'iifname "cni0" ip6 daddr { 2001:db8::/64 } tcp dport { 2379, 2380, 10256 } drop comment "for hosts"',
-        'iifname "cni0" ip6 daddr { 2001:db8::/64 } udp dport { 123 } drop comment "for hosts"',
+        'ip daddr { 192.0.2.0/24 } tcp dport { 2379, 2380, 10256 } drop comment "for hosts"',
+        'ip daddr { 192.0.2.0/24 } udp dport { 123 } drop comment "for hosts"',
+        'ip6 daddr { 2001:db8::/64 } tcp dport { 2379, 2380, 10256 } drop comment "for hosts"',
+        'ip6 daddr { 2001:db8::/64 } udp dport { 123 } drop comment "for hosts"',
     ]
     assert text.index(drop[0]) < text.index("ct status dnat accept")
+
+
+def test_a_redirection_does_not_open_what_hosts_open_to_each_other() -> None:
+    text = render_node((System.CONTROL_PLANE,), AROUND)
+    body = text[text.index("chain input") :].splitlines()
+    drop = [
+        line.strip().partition(" drop")[0] for line in body if "ct status dnat " in line and "drop" in line
+    ]
+    assert drop == [
+        f"ct status dnat {match} {port}"
+        for port, matches in (
+            ("udp dport 123", ("ip saddr != { 192.0.2.0/24 }", "ip6 saddr != { 2001:db8::/64 }")),
+            ("tcp dport 2379", ("ip saddr != { 192.0.2.10, 192.0.2.11 }", "meta nfproto ipv6")),
+            ("tcp dport 2380", ("ip saddr != { 192.0.2.10, 192.0.2.11 }", "meta nfproto ipv6")),
+            ("tcp dport 10256", ("ip saddr != { 192.0.2.0/24 }", "ip6 saddr != { 2001:db8::/64 }")),
+        )
+        for match in matches
+    ]
+    accept = next(number for number, line in enumerate(body) if "ct status dnat accept" in line)
+    assert all(
+        number < accept for number, line in enumerate(body) if "ct status dnat " in line and "drop" in line
+    )
 
 
 def test_addresses_of_services_are_for_hosts_and_pods() -> None:

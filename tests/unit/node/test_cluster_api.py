@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from muster.model.setting_up import Ready
-from muster.node.answers import NO_HEADERS, Answer, Refusal
+from muster.node.answers import NO_HEADERS, Answer, Refusal, parse_warnings
 from muster.node.cluster_api import ClusterApi
 from tests.unit.service.running import finish
 
@@ -301,3 +301,26 @@ def test_the_mark_is_set_and_found(world: World) -> None:
     world.answers[path] = SILENCE
     found = finish(world.cluster.set_mark("m"))
     assert found == Refusal(f"the end of it cannot be noted: {SILENCE.words}", is_silence=True)
+
+
+@pytest.mark.parametrize(
+    ("headers", "texts"),
+    [
+        ([], ()),
+        (['299 - "one"', '299 kube "two \\"quoted\\" \\\\"'], ("one", 'two "quoted" \\')),
+        (['299 - "one", 299 - "two\n words"'], ("one", "two words")),
+        (['110 proxy "stale"', "299 - unquoted", '299 - "no end', ""], ()),
+        ([f'299 - "{"x" * 5000}"'], ("x" * 500,)),
+        (["299 - " * 10_000 + '"' * 9_999], ("",)),
+    ],
+)
+def test_warnings_are_read_from_headers(headers: list[str], texts: tuple[str, ...]) -> None:
+    assert parse_warnings(headers)[: len(texts) or 1] == texts
+
+
+def test_a_secret_is_not_quoted_in_a_warning(world: World) -> None:
+    for place in (MAPS, MAPS.replace("configmaps", "secrets")):
+        world.answers[f"{place}/x"] = Answer(200, b"{}", ("quotes something",))
+    assert world.apply(an("ConfigMap", "x"), an("Secret", "x")) is None
+    assert world.cluster.take_warnings() == {"ConfigMap/x": ("quotes something",)}
+    assert world.cluster.take_warnings() == {}

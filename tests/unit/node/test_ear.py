@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from muster.board import Board, read_notice
 from muster.client.calls import Answer, Refused
 from muster.client.persisting import Persistence
+from muster.model.setting_up import Told
 from muster.node.ear import ServiceEar
 from muster.node.joining import Join
 from tests.unit.service.running import finish
@@ -37,7 +40,12 @@ class Service:
         return Answer(b"", {})
 
 
-def tell(service: Service, folder: Path, facts: Join = FACTS) -> list[float]:
+def tell(
+    service: Service,
+    folder: Path,
+    facts: Join = FACTS,
+    act: Callable[[ServiceEar], Coroutine[Any, Any, None]] = lambda ear: ear.stage("Configuring"),
+) -> list[float]:
     naps: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -45,7 +53,7 @@ def tell(service: Service, folder: Path, facts: Join = FACTS) -> list[float]:
 
     persistence = Persistence(lambda: 0.5, lambda: sum(naps), sleep, 3600.0)
     board = Board(folder / "join.json", lambda: NOW)
-    finish(ServiceEar(facts, service, persistence, board, "b").stage("Configuring"))  # type: ignore[arg-type]
+    finish(act(ServiceEar(facts, service, persistence, board, "b")))  # type: ignore[arg-type]
     return naps
 
 
@@ -56,19 +64,38 @@ def test_a_service_that_knows_the_node_is_told_once(tmp_path: Path) -> None:
 
 
 def test_one_that_lost_its_memory_is_told_who_this_is_and_the_board_says_what_to_do(tmp_path: Path) -> None:
-    unknown = Refused(404, "there is no host h")
-    service = Service(Refused(401, "the token was signed by somebody else"), unknown, unknown, None)
+    foreign, unknown = (
+        Refused(401, "the token was signed by somebody else"),
+        Refused(404, "there is no host h"),
+    )
+    service = Service(foreign, unknown, foreign, unknown, foreign, None)
     assert tell(service, tmp_path) == [60.0, 60.0]
-    assert service.heard == [("own", ""), ("medium", "b"), ("medium", "b"), ("medium", "b")]
+    assert service.heard == [("own", ""), ("medium", "b")] * 3
     notice = read_notice(tmp_path / "join.json")
     assert notice is not None
     assert "lost its installation when the rendezvous host restarted" in notice.trouble
     assert notice.fix.startswith("boot this host from the medium again")
 
 
-def test_it_gives_up_in_the_end(tmp_path: Path) -> None:
-    service = Service(Refused(401, "no"), *[Refused(404, "there is no host h")] * 1000)
+@pytest.mark.parametrize("known", [False, True])
+def test_its_own_token_is_tried_again_until_the_database_is_restored(tmp_path: Path, known: bool) -> None:
+    refused = Refused(403, "this host has a token of its own") if known else Refused(404, "no host h")
+    service = Service(Refused(403, "this host is not known any more"), refused, None)
+    assert tell(service, tmp_path) == [60.0]
+    assert service.heard == [("own", ""), ("medium", "b"), ("own", "")]
+
+
+def test_it_gives_up_in_the_end_and_begins_with_its_own_token_next_time(tmp_path: Path) -> None:
+    service = Service(*[Refused(401, "no"), Refused(404, "there is no host h")] * 1000)
     assert sum(tell(service, tmp_path)) == 3600.0
+    assert service.token == "own"
+
+
+def test_how_far_the_cluster_is_is_not_told_with_the_token_of_the_medium(tmp_path: Path) -> None:
+    service = Service(Refused(403, "the cluster is installed"))
+    told = Told("available", "it is ready")
+    assert tell(service, tmp_path, act=lambda ear: ear.part("traefik", told)) == []
+    assert [token for token, _ in service.heard] == ["own"]
 
 
 def test_a_refusal_for_good_is_not_told_again(tmp_path: Path) -> None:

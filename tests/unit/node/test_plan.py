@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from muster.errors import ExternalError, UserError
+from muster.model.installer_args import parse_installer_args
 from muster.model.wire.steps import InstallCmdRequest
-from muster.node.args import parse_installer_args
 from muster.node.plan import DiskFacts, Image, check_identity, identify, make_plan, render_capacity
 
 GB = 10**9

@@ -47,6 +47,7 @@ class Cluster:
         self.can_wait = True
         self.ready_at, self.joined_at, self.dns_at = 20.0, 10.0, 12.0
         self.refuse: Callable[[str], Answer | None] = lambda name: None
+        self.warnings: dict[str, tuple[str, ...]] = {}
         self.mark, self.mark_known_at = 404, 0.0
         self.pods = "{}"
         folder = root / "etc/kubernetes/setup/manifests"
@@ -88,7 +89,7 @@ class Cluster:
     def _apply(self, name: str) -> Answer:
         refused = self.refuse(name)
         self.asked.append(f"apply {name}" + (": refused" if refused else ""))
-        return refused or Answer(201)
+        return refused or Answer(201, warnings=self.warnings.get(name, ()))
 
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
@@ -134,6 +135,22 @@ def test_all_is_done_in_order_and_waited_for(tmp_path: Path) -> None:
         "traefik: 1 of 2 pods ready",
         "traefik: it is ready",
     ]
+
+
+def test_warnings_of_the_api_about_manifests_are_reported(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    text = 'would violate PodSecurity "restricted:latest": privileged'
+    cluster.warnings = {"01-dns.yaml": ("own part",), "50-route.yaml": (text,)}
+    late = [LATE]
+    cluster.refuse = lambda name: late.pop() if name == "51-map.yaml" and late else None
+    parts, said = set_up(cluster)
+    about = "the API warns about ConfigMap/50-route.yaml: "
+    assert [line for line in said if "warns" in line] == [
+        f"manifests: 50-route.yaml: {about}{text}",
+        f"manifests: all of them are applied; {about}see `journalctl -u muster-cluster-setup`",
+    ]
+    assert parts["manifests"].status == "available"
+    assert about in parts["manifests"].info
 
 
 def test_nodes_of_one_role_are_labelled_one_after_the_other(tmp_path: Path) -> None:

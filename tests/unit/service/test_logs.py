@@ -145,3 +145,12 @@ def test_only_the_last_lines_are_kept() -> None:
     assert tail.show(5000).lines[0] == "3000"
     assert not tail.show(5000).complete
     assert tail.show(5000, after=4998).lines == ("4998", "4999")
+
+
+def test_the_bound_on_lines_holds_for_a_last_line_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last line is looked at when the archive has ended: that is within the bounds, too."""
+    monkeypatch.setattr("muster.service.logs.MAX_LOOKED", 2)
+    found = read_log([archive(journal_txt="disk 1\ndisk 2\ndisk 3")], 5, "disk")
+    assert found.lines[:3] == ("disk 1", "disk 2", "disk 3")
+    assert "more than 2 lines had to be searched" in found.lines[3]
+    assert not found.complete

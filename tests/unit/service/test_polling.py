@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from muster.lab.sim.shell import finish
 from muster.lab.sim.simulation import Simulation
 from muster.model.wire.reports import StepReply
+from muster.service import polling
 from muster.service.edge.rate import Allowance, Rate
 from muster.service.polling import Poll, answer_poll, asked_of
 from muster.service.refusals import Unavailable
@@ -85,6 +87,16 @@ def test_names_that_a_step_is_about(run: Simulation) -> None:
     assert f"api.{cluster.name}.{cluster.base_dns_domain}" in names
     assert asked_of(service, host, "upgrade-agent") == frozenset(), "nobody asks for that"
     assert asked_of(service, host, "inventory") == frozenset()
+
+
+def test_a_lease_is_asked_for_in_the_states_that_have_that_step(
+    run: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, host = host_of(run)
+    monkeypatch.setattr(polling, "dhcp_lease_allocate", lambda _: ("request",))
+    for status, wanted in (("known", {"request"}), ("discovering", set()), ("installed", set())):
+        there = msgspec.structs.replace(host, status=status)
+        assert asked_of(service, there, "dhcp-lease-allocate") == wanted
 
 
 def test_a_clock_is_not_noted_for_a_host_that_wrote_too_much(run: Simulation) -> None:

@@ -1121,7 +1121,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a host that booted again during its installation register with a new key. */
+        /** Let a host register with another key, for ten minutes. */
         post: operations["v2ApproveHostEnrolment"];
         delete?: never;
         options?: never;
@@ -1993,7 +1993,7 @@ export interface components {
         };
         /** @description Which key a host may register with. */
         EnrolmentApproval: {
-            /** @description The fingerprint of the key, as the host and `enrolment_request` show it. */
+            /** @description The fingerprint of the key, as the console of the host shows it. */
             key: string;
         };
         /** @description A host that is being installed asks to register with another key. */

@@ -23,6 +23,12 @@ export function checkHostname(text: string): Fault {
   return checkLabels(text) || (/^localhost/.test(text) ? say("check.hostname.localhost") : FINE);
 }
 
+/** The key of a host, as its console shows it. */
+export function checkKey(text: string): Fault {
+  if (!text) return say("check.key.empty");
+  return /^[0-9A-F]{4}(-[0-9A-F]{4}){4}$/.test(text) ? FINE : say("check.key.form");
+}
+
 export function checkDomain(text: string): Fault {
   if (!text) return say("check.domain.empty");
   if (text.length > 181) return say("check.domain.long");

@@ -6,6 +6,7 @@ import type { Cluster } from "../api/types";
 import { t, tn } from "../i18n";
 import { useService } from "../store/service";
 import { sortHosts } from "./facts";
+import { ApproveKey } from "./ApproveKey";
 import { HostTable } from "./HostTable";
 import { IsoPanel } from "./IsoPanel";
 
@@ -22,6 +23,7 @@ export function DiscoveryStep({ cluster }: { cluster: Cluster }) {
             {tn("discovery.count", hosts.length, { ready: cluster.ready_host_count ?? 0 })}
           </p>
           <HostTable clusterId={cluster.id} hosts={hosts} />
+          <ApproveKey hosts={hosts} />
         </>
       ) : (
         <EmptyState titleText={t("discovery.none")} headingLevel="h3" icon={Spinner}>

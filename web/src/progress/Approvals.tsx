@@ -4,17 +4,22 @@ import { useState } from "react";
 import { Alert, Button } from "@patternfly/react-core";
 import { approveEnrolment } from "../api/calls";
 import type { Cluster, Host } from "../api/types";
+import { ApproveKey, KeyForm } from "../hosts/ApproveKey";
 import { sentence, t } from "../i18n";
 import { Failure } from "../shell/Failure";
 import { useAway } from "../store/live";
 
+const RUNNING = ["preparing-for-installation", "installing", "installing-pending-user-action", "finalizing"];
+
 export function Approvals({ cluster }: { cluster: Cluster }) {
-  const waiting = (cluster.hosts ?? []).filter((host) => host.enrolment_request && !host.enrolment_request.approved);
+  const hosts = cluster.hosts ?? [];
+  const waiting = hosts.filter((host) => host.enrolment_request && !host.enrolment_request.approved);
   return (
     <>
       {waiting.map((host) => (
         <Approval key={`${host.id} ${host.enrolment_request?.key}`} host={host} />
       ))}
+      {RUNNING.includes(cluster.status) && <ApproveKey hosts={hosts} />}
     </>
   );
 }
@@ -43,6 +48,7 @@ function Approval({ host }: { host: Host }) {
     <Alert
       isInline
       variant="warning"
+      component="h2"
       title={t("approval.title", { name: host.requested_hostname ?? host.id })}
       data-testid="approval"
       actionLinks={
@@ -58,6 +64,8 @@ function Approval({ host }: { host: Host }) {
         ))}
       </ul>
       <Failure error={error} title={t("approval.failed")} />
+      <p>{t("approval.other")}</p>
+      <KeyForm hosts={[host]} />
     </Alert>
   );
 }

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import ssl
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import field
@@ -30,6 +31,7 @@ from muster.agent.meeting.wire import (
 from muster.errors import ExternalError
 from muster.frozen import dataclass
 from muster.serving.listen import Endpoint, open_socket
+from muster.serving.quiet_log import QuietLog
 
 _PATIENCE_S: Final = 15.0
 _SILENCE_S: Final = 5.0
@@ -122,6 +124,7 @@ class Doorman:
         self._there: list[Connection] = []
         """In the order in which they came."""
         self._penalty = asyncio.Lock()
+        self._quiet = QuietLog(_logger, time.monotonic)
 
     async def welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One who came."""
@@ -160,7 +163,7 @@ class Doorman:
         said = answer(self._offer, question)
         guest.is_proven = question.ask != HELLO and said.refused != _WRONG
         if said.refused == _WRONG:
-            _logger.warning("%s asked with a wrong join code", guest.address)
+            self._quiet.note(guest.network, "%s asked with a wrong join code", guest.address)
             async with self._penalty:  # One after the other: nobody tries many codes in a short time.
                 await asyncio.sleep(_PENALTY_S)
         if said.papers is not None:

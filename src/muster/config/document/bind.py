@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from muster.config.document import edit
 from muster.config.document.forms import as_mapping
+from muster.config.document.parse import MAX_PROBLEMS
 from muster.config.document.replaced import modern_edits, says_the_same
 from muster.config.spelling import closest, slip_of
 from muster.model.problem import Edit, Place, Problem, problem
@@ -33,8 +34,9 @@ class Binder:
         """The document is a part of a larger one: nothing is missing from it."""
 
     def report(self, slug: str, at: Node | Place, **values: Any) -> None:
-        """Note a broken rule."""
-        self.problems.append(problem(slug, at, **values))
+        """Note a broken rule, unless there are too many of them already."""
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(problem(slug, at, **values))
 
     def bind(self, model: type[M], node: Node, listed: str = "") -> M | None:
         """Read a mapping into a model; None when it is not a mapping. ``listed`` is the list it stands in."""

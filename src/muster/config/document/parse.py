@@ -16,9 +16,11 @@ from muster.frozen import dataclass
 from muster.model.bounded_yaml import check_directives
 from muster.model.problem import Place, Problem, problem
 from muster.model.tree import Map, Node, Scalar, Sequence, Source
-from muster.redact import MASK, masked_lines
+from muster.redact import MASK
 
 MAX_NODES: Final = 2_000_000
+MAX_PROBLEMS: Final = 1000
+"""Of one file; who has more mends the first ones first."""
 _MERGE: Final = "<<"
 
 
@@ -51,7 +53,7 @@ class _Open:
     merges: list[Node] = field(default_factory=list)
 
 
-def parse_yaml(source: Source) -> tuple[list[Node], list[Problem]]:
+def parse_yaml(source: Source, max_nodes: int = MAX_NODES) -> tuple[list[Node], list[Problem]]:
     """The documents of a file, and what is wrong with its text."""
     try:
         check_directives(source.text)
@@ -59,7 +61,7 @@ def parse_yaml(source: Source) -> tuple[list[Node], list[Problem]]:
         advice = "remove the lines that begin with %"
         return [], [problem("yaml-syntax", Place(source, 0, 1), what=error.problem, advice=advice)]
     text, problems = mend_slips(source)
-    reader = _Reader(source, problems)
+    reader = _Reader(source, problems, max_nodes)
     try:
         reader.read(CParser(text))
     except _Stop:
@@ -77,9 +79,10 @@ def parse_yaml(source: Source) -> tuple[list[Node], list[Problem]]:
 class _Reader:
     """Builds the tree without recursion, so that depth is a limit of ours and not of the stack."""
 
-    def __init__(self, source: Source, problems: list[Problem]) -> None:
+    def __init__(self, source: Source, problems: list[Problem], max_nodes: int) -> None:
         self.source = source
         self.problems = problems
+        self._max_nodes = max_nodes
         self.documents: list[Node] = []
         self._stack: list[_Open] = []
         self._anchors: dict[str, _Anchor] = {}
@@ -99,6 +102,14 @@ class _Reader:
                 self._alias(event)
             elif kind is yaml.DocumentStartEvent:
                 self._anchors.clear()
+
+    def report(self, slug: str, at: Node | Place, **values: object) -> None:
+        """Note what is wrong, unless there is too much of it already."""
+        if len(self.problems) < MAX_PROBLEMS:
+            shown: dict[str, Any] = {
+                name: value() if callable(value) else value for name, value in values.items()
+            }
+            self.problems.append(problem(slug, at, **shown))
 
     def _scalar(self, event: Any) -> None:
         node = Scalar(
@@ -122,7 +133,7 @@ class _Reader:
 
     def _check_depth(self, node: Node, levels: int) -> None:
         if len(self._stack) + levels > MAX_DEPTH:
-            self.problems.append(problem("too-deep", node, limit=MAX_DEPTH))
+            self.report("too-deep", node, limit=MAX_DEPTH)
             raise _Stop
 
     def _finish(self, event: Any) -> None:
@@ -139,10 +150,10 @@ class _Reader:
         at = Place(self.source, event.start_mark.index, event.end_mark.index)
         target = self._anchors.get(event.anchor)
         if target is None:
-            self.problems.append(problem("unknown-alias", at, name=_shown(at, event.anchor)))
+            self.report("unknown-alias", at, name=lambda: _shown(at, event.anchor))
             raise _Stop
         if target.is_open:
-            self.problems.append(problem("recursive-alias", at, name=_shown(at, event.anchor)))
+            self.report("recursive-alias", at, name=lambda: _shown(at, event.anchor))
             raise _Stop
         copy = _copy(target.node, at)
         self._check_depth(copy, target.depth)
@@ -150,8 +161,8 @@ class _Reader:
 
     def _add(self, node: Node, weight: int, depth: int = 0) -> None:
         self._weight += weight
-        if self._weight > MAX_NODES:
-            self.problems.append(problem("alias-bomb", node, limit=f"{MAX_NODES:,}"))
+        if self._weight > self._max_nodes:
+            self.report("alias-bomb", node, limit=f"{self._max_nodes:,}")
             raise _Stop
         if not self._stack:
             self.documents.append(node)
@@ -169,8 +180,7 @@ class _Reader:
     def _as_key(self, node: Node) -> Scalar:
         if isinstance(node, Scalar) and not node.is_null:
             return node
-        written = shorten(node.source.text[node.start : node.end], 60, placeholder="...") or '""'
-        self.problems.append(problem("non-string-key", node, key=written))
+        self.report("non-string-key", node, key=lambda: _excerpt(node))
         return Scalar(node.source, node.start, node.end, "", plain=True)
 
     def _put(self, top: _Open, key: Scalar, node: Node) -> None:
@@ -182,8 +192,7 @@ class _Reader:
             return
         first = top.node.items.get(key.text)
         if first is not None:
-            line = Place.of_key(first).line
-            self.problems.append(problem("duplicate-key", key, key=key.text, first=line))
+            self.report("duplicate-key", key, key=key.text, first=lambda: Place.of_key(first).line)
             return
         node.key = key
         top.node.items[key.text] = node
@@ -195,7 +204,7 @@ class _Reader:
             parts = merged.items if isinstance(merged, Sequence) else [merged]
             for part in parts:
                 if not isinstance(part, Map):
-                    self.problems.append(problem("bad-merge", part))
+                    self.report("bad-merge", part)
                     continue
                 for key, node in part.items.items():
                     done.node.items.setdefault(key, node)
@@ -203,8 +212,8 @@ class _Reader:
     def _check_tag(self, event: Any, node: Node) -> None:
         tag = event.tag
         if tag and tag not in _KNOWN_TAGS:
-            shown = _shown(Place.of(node), tag.replace("tag:yaml.org,2002:", "!!"))
-            self.problems.append(problem("unknown-tag", node, tag=shown))
+            written = tag.replace("tag:yaml.org,2002:", "!!")
+            self.report("unknown-tag", node, tag=lambda: _shown(Place.of(node), written))
         elif tag == _STRING_TAG and isinstance(node, Scalar):
             node.plain = False
 
@@ -213,12 +222,19 @@ _STRING_TAG: Final = "tag:yaml.org,2002:str"
 _KNOWN_TAGS: Final = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "bool", "float", "null", "map", "seq")
 ) | {"!"}
+_EXCERPT: Final = 1000
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*\s+)*")
+
+
+def _excerpt(node: Node) -> str:
+    """The first words of a value, as they are written."""
+    text = node.source.text[node.start : min(node.end, node.start + _EXCERPT)]
+    return shorten(text, 60, placeholder="...") or '""'
 
 
 def _shown(place: Place, word: str) -> str:
     """A word of a line, unless the line may not be shown: a password can begin like an alias or a tag."""
-    return MASK if place.line in masked_lines(place.source.text) else word
+    return MASK if place.line in place.source.masked else word
 
 
 def _skip_properties(node: Scalar) -> None:

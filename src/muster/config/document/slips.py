@@ -19,8 +19,9 @@ from muster.model.tree import Source
 
 _MOST: Final = 100
 """Lines that are mended; a file with more slips is told about the first ones."""
-_MOST_CHARACTERS: Final = 32 << 20
-"""Parsed in all while slips are mended, because each one costs a pass over the file."""
+_MOST_CHARACTERS: Final = 8 << 20
+_MOST_EVENTS: Final = 500_000
+"""Parsed in all while slips are mended, because each one costs a pass over the file up to it."""
 _DOUBLED_QUOTES: Final = re.compile(
     r"([ ]*(?:- )?(?P<key>[\w.-]+):[ ]+)''(?P<body>[^'\n]*[^'\s][^'\n]*)''[ \t]*(?=\r?\Z)"
 )
@@ -34,9 +35,11 @@ def mend_slips(source: Source) -> tuple[str, list[Problem]]:
     text, problems = source.text, list[Problem]()
     if "\t" not in text and "''" not in text:
         return text, problems
+    events = 0
     for _ in range(min(_MOST, max(1, _MOST_CHARACTERS // len(text)))):
-        index = _index_of_error(text)
-        if index is None:
+        index, count = _index_of_error(text)
+        events += count
+        if index is None or events > _MOST_EVENTS:
             break
         # By its index: YAML ends lines at more characters than editors do.
         start = source.line_starts[source.position(index)[0] - 1]
@@ -48,19 +51,20 @@ def mend_slips(source: Source) -> tuple[str, list[Problem]]:
     return text, problems
 
 
-def _index_of_error(text: str) -> int | None:
-    """The character at which the parser stops; None when it does not, or does not say."""
-    parser, depth = CParser(text), 0
+def _index_of_error(text: str) -> tuple[int | None, int]:
+    """The character at which the parser stops, or None; and the number of events before that."""
+    parser, depth, count = CParser(text), 0, 0
     try:
         # libyaml looks at all open brackets again for each token: what is too deep is not read to its end.
         while depth <= MAX_DEPTH and (event := parser.get_event()) is not None:
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
+            count += 1
     except yaml.MarkedYAMLError as error:
-        return int(error.problem_mark.index) if error.problem_mark else None
+        return (int(error.problem_mark.index) if error.problem_mark else None), count
     except yaml.YAMLError:
-        return None
-    return None
+        pass
+    return None, count
 
 
 def _mend_line(source: Source, text: str, start: int) -> tuple[str, Problem] | None:

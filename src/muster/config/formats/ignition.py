@@ -10,9 +10,14 @@ from typing import Any, Final
 
 from muster.config.spelling import closest
 from muster.frozen import dataclass
+from muster.model.ignition import read_resource
+from muster.model.settings_support import IGNITION_OVERRIDE, Setting, Support, asked_settings
 
 _VERSION: Final = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})\Z")
 _NEWEST: Final = (3, 2)
+_MOST_CARRIED: Final = 20
+"""Configs that a config carries in itself, and the bytes of each: what has more is not looked into."""
+_MOST_CARRIED_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,35 @@ def ignition_fault(text: str) -> str:
     except (ValueError, RecursionError):
         return "it is not JSON"
     return _version_fault(data) or next(_faults(SPEC, data, ""), "")
+
+
+def refused_parts(text: str, kind: str) -> list[Setting]:
+    """What a config asks for that hosts of a kind of release do not do, with the configs that it carries."""
+    waiting, found = [text], dict[str, Setting]()
+    for _ in range(_MOST_CARRIED):
+        if not waiting:
+            break
+        try:
+            tree = json.loads(waiting.pop())
+            asked = [*asked_settings(IGNITION_OVERRIDE, kind, Support.REFUSED, tree)]
+        except (ValueError, RecursionError):
+            continue  # `ignition_fault` says it.
+        found.update((row.path, row) for row in asked)
+        waiting += _carried(tree)
+    return [*found.values()]
+
+
+def _carried(tree: Any) -> Iterator[str]:
+    """The configs in `ignition.config` that are data, and not the address of some."""
+    head = tree.get("ignition") if isinstance(tree, dict) else None
+    config = head.get("config") if isinstance(head, dict) else None
+    if not isinstance(config, dict):
+        return
+    merged = config.get("merge")
+    for resource in (*(merged if isinstance(merged, list) else ()), config.get("replace")):
+        data = read_resource(resource, _MOST_CARRIED_BYTES) if isinstance(resource, dict) else None
+        if data is not None:
+            yield data.decode("utf-8", "replace")
 
 
 def _version_fault(data: object) -> str:

@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from muster.config.derive import release_kind
+from muster.config.derive import architecture, platform_name, release_kind
+from muster.config.formats.ignition import refused_parts
 from muster.config.rules.machines import is_agent_based
+from muster.model.machine_pool import Architecture
 from muster.model.problem import Place, Problem, problem
 from muster.model.release import KUBERNETES, OPENSHIFT
 from muster.model.schema import Field, Items, Model, fields_of
-from muster.model.settings_support import KINDS, MACHINE_CONFIGS, Setting, Support, reported
+from muster.model.settings_support import KINDS, Setting, Support, is_machine_config, reported
 from muster.model.site import Site
-from muster.model.tree import Map, Node, Scalar
+from muster.model.tree import Map, Node, Scalar, Sequence
 
 _SLUGS: Final = {Support.REFUSED: "setting-refused", Support.NOTED: "setting-without-effect"}
 _OPENSHIFT_BY: Final = "releaseImage in cluster-manifests/cluster-image-set.yaml or --release"
@@ -39,24 +41,74 @@ def settings_problems(site: Site, kind: str) -> Iterator[Problem]:
                     groups.setdefault((place.source.name, row.reason), []).append((row, place))
         for found in groups.values():
             yield _problem(kind, found)
+    yield from _ignition_problems(site, kind)
+    yield from _machine_config_problems(site, kind)
+    yield from _architecture_problems(site, kind)
 
 
-def check_machine_configs(site: Site) -> Iterator[Problem]:
-    """No manifest asks for settings of hosts, such as encrypted disks, that nothing applies."""
-    if release_kind(site) != KUBERNETES or not is_agent_based(site):
+def _ignition_problems(site: Site, kind: str) -> Iterator[Problem]:
+    """What the Ignition config of InfraEnv asks for and hosts do not do."""
+    spec = site.infra_env_spec
+    if spec is None:
         return
-    for document in (each for manifest in site.extra_manifests for each in manifest.documents):
-        version = document.get("apiVersion") if isinstance(document, Map) else None
-        kind = document.get("kind") if isinstance(document, Map) else None
-        if isinstance(version, Scalar) and version.text.startswith(MACHINE_CONFIGS):
+    for row in refused_parts(spec.ignition_config_override or "", kind):
+        yield problem(
+            "setting-refused",
+            Place.of_key(spec.at("ignition_config_override")),
+            key=f"{row.path} in ignitionConfigOverride",
+            release=f"a release of {_NAMES[kind]}",
+            reason=row.reason,
+            fix=row.fix,
+        )
+
+
+def _machine_config_problems(site: Site, kind: str) -> Iterator[Problem]:
+    """Manifests that ask for settings of hosts, such as encrypted disks, that nothing applies."""
+    if kind != KUBERNETES:
+        return
+    for manifest in site.extra_manifests:
+        for found in _objects(manifest.documents):
+            version, name = found.get("apiVersion"), found.get("kind")
+            if isinstance(version, Scalar) and is_machine_config(version.text):
+                yield problem(
+                    "setting-refused",
+                    version,
+                    key=name.text if isinstance(name, Scalar) else version.text,
+                    release=f"a release of {_NAMES[KUBERNETES]}",
+                    reason="nothing in it applies this; disks, files and kernel arguments stay as they are",
+                    fix=f"remove it, or name a release of OpenShift ({_OPENSHIFT_BY})",
+                )
+
+
+def _architecture_problems(site: Site, kind: str) -> Iterator[Problem]:
+    """Workers of another architecture, which `mixed-architectures` accepts for OpenShift."""
+    install = site.install
+    if install is None or kind != KUBERNETES or platform_name(install) != "baremetal":
+        return
+    for pool in install.compute:
+        if pool.architecture is Architecture.ARM64 and architecture(install) == Architecture.AMD64:
             yield problem(
                 "setting-refused",
-                version,
-                key=kind.text if isinstance(kind, Scalar) else version.text,
+                Place.of_key(pool.at("architecture")),
+                key="architecture: arm64",
                 release=f"a release of {_NAMES[KUBERNETES]}",
-                reason="nothing in it applies this; disks, files and kernel arguments stay as they are",
-                fix=f"remove it, or name a release of OpenShift ({_OPENSHIFT_BY})",
+                reason="all hosts have the architecture of the control plane, that of the release",
+                fix=f"write architecture: amd64, or name a release of OpenShift ({_OPENSHIFT_BY})",
             )
+
+
+def _objects(documents: Iterable[Node]) -> Iterator[Map]:
+    """The objects of a manifest, and those in its lists, each of them once."""
+    waiting, seen = [*documents][::-1], set[int]()
+    while waiting:
+        found = waiting.pop()
+        if not isinstance(found, Map) or id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        items = found.get("items")
+        if isinstance(items, Sequence):
+            waiting += items.items[::-1]
 
 
 def _reported(document: str, kind: str) -> Iterator[Setting]:
@@ -126,4 +178,4 @@ def _owners(model: Model, path: list[str]) -> Iterator[tuple[Model, Field]]:
             yield from _owners(each, path[1:])
 
 
-RULES: Final = (check_settings, check_machine_configs)
+RULES: Final = (check_settings,)

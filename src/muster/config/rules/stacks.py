@@ -46,12 +46,13 @@ def _is_real(interface: Interface) -> bool:
 def check_references(site: Site) -> Iterator[Problem]:
     """Ports and lower interfaces exist."""
     for document in documents(site):
-        known = document.names
-        used = [name for name, _ in _references(document)]
-        for name, node in _references(document):
-            if name in known or not known or name in document.misspelt:
+        known, references = document.names, _references(document)
+        there, misspelt = {*known}, document.misspelt
+        used = {name for name, _ in references}
+        free = [each for each in known if each not in used]
+        for name, node in references:
+            if name in there or not known or name in misspelt:
                 continue
-            free = [each for each in known if each not in used]
             right = closest(name, free) or closest(name, known)
             close = near_names(name, free) or near_names(name, known)
             certain = len(close) == 1 and is_typo(name, close[0])

@@ -46,7 +46,7 @@ class _Proxies(urllib.request.ProxyHandler):
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows to HTTP and HTTPS, and never from HTTPS to what anybody can read and change."""
 
-    def redirect_request(  # noqa: PLR0913 - the signature is urllib's
+    def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> urllib.request.Request | None:  # fmt: skip
         if req.full_url.lower().startswith("https:") and not newurl.lower().startswith("https:"):

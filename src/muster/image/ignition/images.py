@@ -7,7 +7,7 @@ from typing import Final
 
 from muster.image.credentials import Credentials
 from muster.model.ignition import PUBLIC, Config, File
-from muster.model.medium import RELEASE_KEY
+from muster.model.medium import RELEASE_KEY, RELEASE_KIND
 from muster.model.plan import Plan
 from muster.model.registries import RegistriesConf, render_registries_conf
 
@@ -16,7 +16,9 @@ RELEASE_FILE: Final = "/etc/assisted/agent-installer.env"
 
 def images(plan: Plan, _credentials: Credentials) -> Config:
     """The pull secret, and mirrors and authorities if the site has any."""
-    own = (logins_file(plan.pull_secret.reveal()), *release_files(plan.release_image, plan.release_key))
+    own = [logins_file(plan.pull_secret.reveal()), *release_files(plan.release_image, plan.release_key)]
+    if plan.release_kind:
+        own.append(File(RELEASE_KIND, f"{plan.release_kind}\n".encode(), PUBLIC))
     return Config((*own, *mirror_files(plan.registries, plan.trust_bundle)))
 
 

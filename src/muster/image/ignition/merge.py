@@ -12,24 +12,35 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muster.config.formats.ignition import SPEC, Many, Spec, ignition_fault
+from muster.config.formats.ignition import SPEC, Many, Spec, ignition_fault, refused_parts
 from muster.errors import UserError
 from muster.model.ignition import VERSION
 
 _AT_A_PATH: Final = ("files", "directories", "links")
 
 
-def parse_override(text: str, origin: str) -> dict[str, Any]:
-    """A config that a user gave, checked against the spec."""
+def parse_override(text: str, origin: str, kind: str = "") -> dict[str, Any]:
+    """A config that a user gave, checked against the spec and what hosts of a kind of release do."""
     fault = ignition_fault(text)
     if fault:
         raise UserError(
             f"the Ignition config of {origin} cannot be used: {fault}",
             hint="correct it; `ignition-validate` of the package ignition judges it, too",
         )
+    check_parts(text, origin, kind)
     tree: dict[str, Any] = json.loads(text)
     tree["ignition"]["version"] = VERSION
     return tree
+
+
+def check_parts(text: str, origin: str, kind: str) -> None:
+    """A UserError when a config asks for what hosts of a kind of release do not do, such as LUKS."""
+    for row in refused_parts(text, kind):
+        raise UserError(
+            f"the Ignition config of {origin} asks for {row.path}, which is not done by a release of"
+            f" Kubernetes: {row.reason}",
+            hint=row.fix,
+        )
 
 
 def merge(config: Mapping[str, Any], override: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

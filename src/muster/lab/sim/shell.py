@@ -112,6 +112,9 @@ class ClockBackground:
             await _Pause()
         return found
 
+    async def compute_answer(self, function: Callable[[], T]) -> T:
+        return await self.compute(function)
+
     async def fetch(self, function: Callable[[], T]) -> T:
         return function()
 

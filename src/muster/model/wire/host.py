@@ -30,7 +30,7 @@ class EnrolmentRequest(Wire, frozen=True, kw_only=True):
 class EnrolmentApproval(Wire, frozen=True, kw_only=True):
     """Which key a host may register with."""
 
-    key: Annotated[str, about("The fingerprint of the key, as the host and `enrolment_request` show it.")]
+    key: Annotated[str, about("The fingerprint of the key, as the console of the host shows it.")]
 
 
 class DiskConfigParams(Wire, frozen=True, kw_only=True):

@@ -61,6 +61,8 @@ class Cluster:
     """The networks that its hosts are in."""
     time_servers: tuple[str, ...] = ()
     """Those of the site; without any the hosts agree among themselves."""
+    rendezvous: str = ""
+    """Name of the host that runs the service until the cluster is complete; empty if no host does."""
 
     @property
     def domain(self) -> str:

@@ -26,7 +26,7 @@ def firewall(cluster: Cluster, host: Member) -> Config:
 
 def render_firewall(cluster: Cluster, host: Member) -> str:
     """The same as text."""
-    systems = (_SYSTEMS[host.role], *((System.RENDEZVOUS,) if host == cluster.first else ()))
+    systems = (_SYSTEMS[host.role], *((System.RENDEZVOUS,) if host.name == cluster.rendezvous else ()))
     around = Surroundings(
         hosts=cluster.machines,
         members=tuple(address for member in cluster.voters for address in member.addresses),

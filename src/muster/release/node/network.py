@@ -17,13 +17,14 @@ _ANYWHERE: Final = {4: "0.0.0.0/0", 6: "::/0"}
 _TO_ALL: Final = {4: "224.0.0.0/4", 6: "ff00::/8"}
 _FAMILIES: Final = {4: "ip", 6: "ip6"}
 _MODULES: Final = "br_netfilter\nnf_conntrack\noverlay\n"
-# The bridge hands packets between its pods to the packet filter: a service may be what they were sent to.
+# Only the bridge of the pods hands frames to the packet filter; muster-node-network sets that on the bridge.
+# The firewall would drop what other bridges of a host carry, such as those of virtual machines.
 # The kubelet does not start if the last six differ: protectKernelDefaults.
 _SYSCTL: Final = """\
 net.ipv4.ip_forward = 1
 net.ipv6.conf.all.forwarding = 1
-net.bridge.bridge-nf-call-iptables = 1
-net.bridge.bridge-nf-call-ip6tables = 1
+net.bridge.bridge-nf-call-iptables = 0
+net.bridge.bridge-nf-call-ip6tables = 0
 fs.inotify.max_user_instances = 1024
 vm.overcommit_memory = 1
 vm.panic_on_oom = 0

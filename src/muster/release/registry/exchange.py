@@ -24,12 +24,14 @@ from muster.release.registry.reply import Code, Reply, Trouble, render_error
 from muster.release.store.store import Store
 from muster.serving.delivery import cut, send_parts, send_small
 from muster.serving.head import Head
+from muster.serving.quiet_log import QuietLog
 from muster.serving.sending import ClientGone, FilePart, Means, Unreadable
 
 T = TypeVar("T")
 _logger: Final = logging.getLogger(__name__)
 _READERS: Final = 8
 _SENDERS: Final = 64
+_LONGEST_PATH: Final = 300
 _NOT_READABLE: Final = "the store that is served cannot be read"
 
 
@@ -44,6 +46,8 @@ class Exchange:
         self._checker = ThreadPoolExecutor(1, "registry-login")
         self._access = Access(users, self._checker)
         self._means = Means(self._senders, patience_s)
+        self._failures = QuietLog(_logger, time.monotonic)
+        self._troubles = QuietLog(_logger, time.monotonic)
         self._active = 0
         self.idle = asyncio.Event()
         """Set while nobody is being answered."""
@@ -72,7 +76,7 @@ class Exchange:
         except ConnectionResetError:
             raise
         except Exception as error:
-            _logger.error("%s %s failed: %r", request.method, request.path, error)  # noqa: TRY400
+            self._note_failure(request, error)
             raise cut(request) from error
         finally:
             _log_access(request, reply, time.monotonic() - began)
@@ -88,7 +92,7 @@ class Exchange:
         try:
             reply = await self._aside(lambda: answer(asked, self._current.shelf()))
         except Exception as error:  # noqa: BLE001 - the edge: the others go on being served
-            _logger.error("%s %s failed: %r", request.method, request.path, error)  # noqa: TRY400
+            self._note_failure(request, error)
             return render_error(500, Code.UNKNOWN, "this is a bug in Muster; the registry's log says more")
         if reply.trouble:
             await self._report(reply.trouble)
@@ -131,8 +135,22 @@ class Exchange:
         """Tell the operator what is damaged, and what cannot be installed because of it."""
         shelf = self._current.shelf()
         needers = await self._aside(lambda: shelf.find_needers(trouble.digest))
-        say = _logger.warning if trouble.is_missing else _logger.error
-        say("%s cannot be served: %s; needed by %s", trouble.digest, trouble.why, ", ".join(needers))
+        level = logging.WARNING if trouble.is_missing else logging.ERROR
+        self._troubles.write(
+            level,
+            f"{trouble.digest} {trouble.why}",
+            "%s cannot be served: %s; needed by %s",
+            trouble.digest,
+            trouble.why,
+            ", ".join(needers),
+        )
+
+    def _note_failure(self, request: web.BaseRequest, error: Exception) -> None:
+        """One line a minute for each kind of error: clients repeat what failed."""
+        message = "%s %s failed: %r"
+        self._failures.write(
+            logging.ERROR, type(error).__name__, message, request.method, request.path[:_LONGEST_PATH], error
+        )
 
 
 def _head(reply: Reply) -> Head:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -28,13 +28,17 @@ from muster.service.api.views.hosts import show_noted, show_registration
 from muster.service.auth.personas import Persona
 from muster.service.decisions.clusters import release_infra_env
 from muster.service.decisions.enrolment import (
+    HEARD,
     Claim,
     Ruling,
     approve,
     enrol,
     epoch_of_host,
+    is_heard,
+    note_medium_boot,
     request_approval,
     rule_on,
+    tell_refused,
     withdraw_request,
 )
 from muster.service.decisions.replies import take_reply
@@ -48,8 +52,6 @@ TOKEN_HEADER: Final = "x-muster-host-token"  # noqa: S105 - the name of a header
 """In the answer to a registration: a token that is good for that host alone."""
 _RETRY_S: Final = 60
 _APPROVAL_S: Final = 15
-_HEARD: Final = timedelta(seconds=90)
-"""A host that called so recently is running: agents wait at most 60 s for their next step."""
 _LONGEST_VERSION: Final = 100
 _LONGEST_INFO: Final = 2000
 
@@ -69,10 +71,10 @@ async def register_host(call: Call) -> Reply:
     ruling, epoch = await _decide(call, host_id, claim)
     if ruling not in (Ruling.ACCEPT, Ruling.ENROL, Ruling.NOTE):
         return _refuse(call, host_id, ruling, claim)
-    service.sent.pop(host_id, None)
     shown = shown_host(call, service.engine.host(host_id, infra_env_id))
     if ruling is Ruling.NOTE:
         return reply(show_registration(show_noted(shown), version, _RETRY_S), 201)
+    service.sent.pop(host_id, None)
     token = service.around.host_tokens.issue(infra_env_id, host_id, epoch)
     return reply(show_registration(shown, version, _RETRY_S), 201, (TOKEN_HEADER, token))
 
@@ -101,7 +103,9 @@ def _refuse_many(call: Call, host_id: str, claim: Claim) -> Reply | None:
     is_new = service.engine.find_host(host_id) is None and (claim.key or service.around.house.admits_keyless)
     if not is_new or call.grant is None or call.grant.persona is Persona.USER:
         return None
-    if service.bounds.registrations.take(infra_env_id, 1, service.now().timestamp()).granted:
+    if not service.bounds.has_space():
+        return refuse_writes(call, host_id)
+    if service.bounds.may_register(infra_env_id, call.client, service.now().timestamp()):
         return None
     reason = f"too many new hosts of infra-env {infra_env_id} registered; register again later"
     return error_reply(429, reason, ("retry-after", str(_APPROVAL_S)))
@@ -125,23 +129,26 @@ async def _decide(call: Call, host_id: str, claim: Claim) -> tuple[Ruling, int]:
     service, infra_env_id = call.service, call.ids["infra_env_id"]
     is_person = call.grant is not None and call.grant.persona is Persona.USER
     rulings: list[tuple[Ruling, int]] = []
-    heard: list[datetime | None] = []
-    """When the host was heard before this call; the first run of the decision finds it out."""
+    before: datetime | None = None
+    noted: datetime | None = None
+    """When the host was heard before this call, and when this call noted it: the decision may run again."""
 
     def decision(draft: Draft) -> None:
+        nonlocal before, noted
         known = draft.hosts.get(host_id)
-        if not heard:
-            heard.append(service.engine.heard.get(host_id))
+        heard_at = service.engine.heard.get(host_id)
+        if noted is None or heard_at != noted:
+            before = heard_at
         ruling = rule_on(
             known,
             claim,
-            is_heard=heard[0] is not None and draft.now - heard[0] < _HEARD,
+            draft.now,
+            is_heard=known is not None and is_heard(known, before, draft.now),
             admits_keyless=is_person or service.around.house.admits_keyless,
         )
-        if ruling is Ruling.ASK and known is not None:
-            request_approval(draft, known, claim)
-        is_noted = ruling is Ruling.NOTE and _may_note(call, host_id)
-        if is_noted or ruling in (Ruling.ACCEPT, Ruling.ENROL):
+        if known is not None:
+            _report(call, draft, known, claim, ruling)
+        if ruling in (Ruling.ACCEPT, Ruling.ENROL):
             states.register(draft, _new_host(draft, infra_env_id, host_id, claim))
         if ruling is Ruling.ENROL:
             enrol(draft, host_id, claim)
@@ -150,11 +157,22 @@ async def _decide(call: Call, host_id: str, claim: Claim) -> tuple[Ruling, int]:
         if ruling in (Ruling.ACCEPT, Ruling.ENROL):
             # Now, not after the commit: of two with different keys, one gets the place.
             service.upkeep.note(host_id)
+            noted = service.engine.heard.get(host_id)
         rulings.append((ruling, epoch_of_host(draft.hosts[host_id]) if host_id in draft.hosts else 0))
 
     host = host_id if _is_itself(call, host_id, claim) else ""
     await service.change(lambda: _home(call, infra_env_id, host_id), decision, call.request_id, host=host)
     return rulings[-1]
+
+
+def _report(call: Call, draft: Draft, host: Host, claim: Claim, ruling: Ruling) -> None:
+    """Report a registration that was refused, as far as people have to know of it."""
+    if ruling is Ruling.ASK:
+        request_approval(draft, host, claim)
+    elif ruling is Ruling.HEARD and _may_note(call, host.id):
+        tell_refused(draft, host, claim)
+    elif ruling in (Ruling.NOTE, Ruling.JOINED) and _may_note(call, host.id):
+        note_medium_boot(draft, host, claim)
 
 
 def _new_host(draft: Draft, infra_env_id: str, host_id: str, claim: Claim) -> Host:
@@ -181,12 +199,19 @@ def _refuse(call: Call, host_id: str, ruling: Ruling, claim: Claim) -> Reply:
         reason = f"host {host_id} is bound to a key: sign the challenge with it, and register again"
         return error_reply(401, reason, (CHALLENGE_HEADER.lower(), challenge))
     if ruling is Ruling.HEARD:
-        heard_at = service.engine.heard.get(host_id, service.now())
-        wait = max(1, math.ceil((heard_at + _HEARD - service.now()).total_seconds()))
+        wait = _seconds_until_silent(call, host_id)
         reason = (
-            f"host {host_id} is running with another key; if it was restarted, it can register in {wait} s"
+            f"host {host_id} is running with another key; if it was restarted, it can register in {wait} s."
+            " If another machine took its place, a person approves the key of this machine"
         )
+        reason += f": {shown}" if shown else ""
         return error_reply(503, reason, ("retry-after", str(wait)))
+    if ruling is Ruling.JOINED:
+        reason = (
+            f"the disk of host {host_id} is complete, and it has reported from its own system: this machine"
+            f" booted the medium with the key {shown}; make its disk the first boot device, and restart it"
+        )
+        return error_reply(403, reason, ("retry-after", str(_RETRY_S)))
     if ruling is Ruling.ASK:
         reason = (
             f"host {host_id} is being installed and comes with the new key {shown}: "
@@ -200,10 +225,23 @@ def _refuse(call: Call, host_id: str, ruling: Ruling, claim: Claim) -> Reply:
     return error_reply(403, reason)
 
 
+def _seconds_until_silent(call: Call, host_id: str) -> int:
+    """How long a host counts as running if it is not heard again."""
+    service = call.service
+    host, now = service.engine.find_host(host_id), service.now()
+    heard_at = service.engine.heard.get(host_id, now)
+    last = heard_at if host is None else max(heard_at, host.registered_at)
+    return max(1, math.ceil(min((last + HEARD - now).total_seconds(), HEARD.total_seconds())))
+
+
 @answers("v2ApproveHostEnrolment")
 async def approve_enrolment(call: Call) -> Reply:
-    wanted = call.decode(EnrolmentApproval).key
-    await change(call, lambda draft, host: approve(draft, host, wanted))
+    wanted, heard = call.decode(EnrolmentApproval).key, call.service.engine.heard
+
+    def decision(draft: Draft, host: Host) -> None:
+        approve(draft, host, wanted, is_heard=is_heard(host, heard.get(host.id), draft.now))
+
+    await change(call, decision)
     return await host_reply(call, call.ids["host_id"])
 
 
@@ -282,8 +320,11 @@ async def post_reply(call: Call) -> Reply:
     return empty()
 
 
-def refuse_writes(call: Call, host_id: str, realm: str = "") -> Reply | None:
+def refuse_writes(call: Call, host_id: str, realm: str = "", floor: float = 1.0) -> Reply | None:
     """The answer to a host that may cause nothing to be written for now."""
+    if not call.service.bounds.has_space(floor):
+        reason = "the disk of the service is almost full: what hosts report is not written"
+        return error_reply(503, reason, ("retry-after", str(_RETRY_S)), hint="free disk space there")
     wait = call.service.bounds.seconds_to_write(host_id, realm, call.service.now().timestamp())
     if not wait:
         return None
@@ -307,7 +348,8 @@ async def update_progress(call: Call) -> Reply:
         raise BadRequest("current_stage is missing", hint="say which stage is reached")
     id, service, info = call.ids["host_id"], call.service, (told.progress_info or "")[:_LONGEST_INFO]
     service.upkeep.note(id)
-    if refused := refuse_writes(call, id):
+    # Half of the space that is left goes to installations, so that those that run can end.
+    if refused := refuse_writes(call, id, floor=0.5):
         return refused
 
     def decision(draft: Draft, host: Host) -> None:
@@ -319,6 +361,6 @@ async def update_progress(call: Call) -> Reply:
         await _change(call, decision)
     except NotFound:
         if service.on_stranger is not None:
-            await service.on_stranger(id, info or id)
+            await service.on_stranger(_check_id(id), info or id)
         raise
     return empty(200)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any, Final, TypeAlias
@@ -24,12 +25,12 @@ from muster.service.auth.credentials import Knock, pairs
 from muster.service.auth.guard import Guard
 from muster.service.auth.personas import Grant, Persona
 from muster.service.edge.body import Gone, Unread
-from muster.service.edge.connections import CALLER_KEY, CONNECTION_KEY
 from muster.service.edge.connections import Caller as CallerKind
 from muster.service.edge.headers import STATE_KEY
-from muster.service.edge.quiet_log import QuietLog
-from muster.service.refusals import BadRequest, NotFound, Outdated, Unavailable, code_of, for_callers
+from muster.service.edge.limits import VISITOR_KEY
+from muster.service.refusals import BadRequest, NotFound, Outdated, Refusal, code_of, for_callers
 from muster.service.service import Service
+from muster.serving.quiet_log import QuietLog
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -41,8 +42,7 @@ _troubles: Final = QuietLog(_log, time.monotonic)
 _encoder: Final = msgspec.json.Encoder()
 _WHO: Final = 401
 _TRIES: Final = 4
-_RETRY_S: Final = 5
-_CLOSE: Final = (("retry-after", str(_RETRY_S)), ("connection", "close"))
+_LARGE: Final = 2 << 20
 
 
 class NotAdmitted(MusterError):
@@ -53,8 +53,14 @@ class NotAdmitted(MusterError):
         self.code = code
 
 
-class TooMany(Unavailable):
-    """There is no room for one more connection."""
+class TooMany(Refusal):
+    """A holder of a token sends more requests than allowed."""
+
+    code = 429
+
+    def __init__(self, wait_s: float) -> None:
+        super().__init__("too many requests", hint=f"try again in {math.ceil(wait_s)} s")
+        self.wait_s = wait_s
 
 
 class Api:
@@ -119,7 +125,7 @@ class Api:
             raise
         except Exception as error:  # noqa: BLE001 - nobody is answered with a traceback
             return route.operation_id, _failure(error, route)
-        return route.operation_id, _tag(reply, headers) if method == "GET" else reply
+        return route.operation_id, await self._tagged(reply, headers) if method == "GET" else reply
 
     async def _admit(self, route: Route, scope: Scope, caller: Caller) -> Grant | None:
         raw: bytes = scope["query_string"]
@@ -133,8 +139,14 @@ class Api:
             caller.refusal = admission.verdict.reason
             raise NotAdmitted(admission.verdict.status, admission.verdict.reason)
         if admission.grant is not None:
-            _note_caller(scope, "people" if admission.grant.persona is Persona.USER else "hosts")
+            _identify(scope, admission.grant)
         return admission.grant
+
+    async def _tagged(self, reply: Reply, headers: Mapping[str, str]) -> Reply:
+        """The answer with its tag, which takes a while of a large one."""
+        if isinstance(reply.body, bytes) and len(reply.body) > _LARGE:
+            return await self._service.around.background.compute(lambda: _tag(reply, headers))
+        return _tag(reply, headers)
 
     async def _operate(self, operation: Answers, call: Call, *, is_read: bool) -> Reply:
         """Answer; what was overtaken by another replica is answered again, from what is so now."""
@@ -150,16 +162,21 @@ class Api:
         return await operation(call)
 
 
-def _note_caller(scope: Scope, caller: CallerKind) -> None:
-    """A valid token came with this request: its connection and its body count as those of a known caller."""
-    state = scope.setdefault("state", {})
-    state[CALLER_KEY] = caller
-    connection = state.get(CONNECTION_KEY)
-    if connection is not None and not connection.belongs_to(caller):
-        raise TooMany(
-            f"there are too many connections of {caller} from this address, or in all",
-            hint=f"try again in {_RETRY_S} s",
-        )
+def _identify(scope: Scope, grant: Grant) -> None:
+    """A valid token came with this request: it counts for the holder of the token alone."""
+    visitor = scope.get("state", {}).get(VISITOR_KEY)
+    if visitor is not None and (wait := visitor.identify(*_holder(grant))):
+        raise TooMany(wait)
+
+
+def _holder(grant: Grant) -> tuple[CallerKind, str]:
+    """Whose token it is: of one host, of all hosts of a medium, or of one session."""
+    scope = grant.scope
+    if grant.persona is Persona.HOST:
+        return "hosts", f"{scope.infra_env_id}/{scope.host_id}"
+    if grant.persona in (Persona.MEDIUM, Persona.IMAGE):
+        return "media", scope.infra_env_id or ""
+    return "people", grant.session or f"{grant.persona} {scope.cluster_id or ''} {grant.expires or ''}"
 
 
 def _query(scope: Scope) -> dict[str, str]:
@@ -231,7 +248,8 @@ def _failure(error: Exception, route: Route) -> Reply:
     if isinstance(error, NotAdmitted):
         return Reply(error.code, _encoder.encode(InfraError(code=error.code, message=error.message)))
     if isinstance(error, TooMany):
-        return Reply(error.code, _error(error.code, error.message, error.hint).body, headers=_CLOSE)
+        refused = _told(error, route)
+        return Reply(refused.status, refused.body, headers=(("retry-after", str(math.ceil(error.wait_s))),))
     if isinstance(error, MusterError):
         return _told(error, route)
     # Each kind of failure once a minute, so that a caller cannot fill the log.

@@ -11,10 +11,10 @@ from muster.service.checking.networks import NetworksToCheck, check_networks
 @answers("v2ValidateNetworks")
 async def validate_networks(call: Call) -> Reply:
     wanted = call.decode(NetworksToCheck)
-    return reply(await call.service.around.background.compute(lambda: check_networks(wanted)))
+    return reply(await call.service.around.background.compute_answer(lambda: check_networks(wanted)))
 
 
 @answers("v2ValidateManifest")
 async def validate_manifest(call: Call) -> Reply:
     wanted, around = call.decode(ManifestToCheck), call.service.around
-    return reply(await around.background.compute(lambda: check_manifest(wanted, around.driver.kind)))
+    return reply(await around.background.compute_answer(lambda: check_manifest(wanted, around.driver.kind)))

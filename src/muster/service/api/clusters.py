@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import msgspec
 
-from muster.model.wire.cluster import Cluster as WireCluster
 from muster.model.wire.cluster import (
     ClusterCreateParams,
     DisconnectedClusterCreateParams,
@@ -16,9 +15,16 @@ from muster.model.wire.cluster import (
     ImportClusterParams,
     V2ClusterUpdateParams,
 )
-from muster.model.wire.host import Host as WireHost
 from muster.service.api.call import Call, Reply, answers, empty, reply
-from muster.service.api.showing import cluster_reply, own_host, seen, shown_cluster, shown_host
+from muster.service.api.showing import (
+    Piece,
+    cluster_piece,
+    cluster_reply,
+    host_pieces,
+    list_reply,
+    own_host,
+    seen,
+)
 from muster.service.api.views.files import show_ignored
 from muster.service.api.views.hosts import show_peer
 from muster.service.decisions import clusters as decide
@@ -133,10 +139,11 @@ async def list_clusters(call: Call) -> Reply:
         if wanted in (None, each.openshift_cluster_id) and call.sees(cluster_id=each.id)
     ]
 
-    def see() -> list[WireCluster]:
-        return [shown_cluster(call, id, with_hosts=with_hosts) for id in found if id in engine.realms]
+    def see() -> list[tuple[Piece, int]]:
+        return [cluster_piece(call, id, with_hosts=with_hosts) for id in found if id in engine.realms]
 
-    return reply(await seen(call, found, see))
+    pieces = await seen(call, found, see)
+    return await list_reply(call, [piece for piece, _ in pieces], sum(hosts for _, hosts in pieces))
 
 
 @answers("v2GetCluster")
@@ -195,15 +202,17 @@ async def list_cluster_hosts(call: Call) -> Reply:
 
     own = own_host(call)
 
-    def see() -> list[WireHost]:
-        found = [
-            shown_host(call, host, **parts)
+    def see() -> list[Piece]:
+        hosts = (
+            host
             for host in realm_of(call).hosts.values()
             if role in (None, host.role, host.suggested_role) and status in (None, host.status)
-        ]
-        return [each if own in (None, each.id) else show_peer(each) for each in found]
+        )
+        return host_pieces(
+            call, hosts, mask=lambda host: host if own in (None, host.id) else show_peer(host), **parts
+        )
 
-    return reply(await seen(call, (realm_of(call).id,), see))
+    return await list_reply(call, await seen(call, (realm_of(call).id,), see))
 
 
 @answers("v2GetIgnoredValidations")

@@ -32,9 +32,8 @@ _LINK_LASTS: Final = timedelta(minutes=10)
 @answers("v2GetClusterInstallConfig")
 async def get_install_config(call: Call) -> Reply:
     cluster = cluster_of(call)
-    return reply(
-        call.service.around.driver.install_config(order_of(call.service, cluster.id, with_secrets=False))
-    )
+    order = order_of(call.service, cluster.id, with_secrets=False, with_manifests=False)
+    return reply(call.service.around.driver.install_config(order))
 
 
 @answers("v2UpdateClusterInstallConfig")

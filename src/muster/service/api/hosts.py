@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from muster.model.wire.host import BindHostParams, HostIgnitionParams, HostUpdateParams, InstallerArgsParams
-from muster.model.wire.host import Host as WireHost
 from muster.service.api.call import Call, Reply, answers, empty, reply
-from muster.service.api.showing import host_reply, seen, shown_host
+from muster.service.api.showing import Piece, host_pieces, host_reply, list_reply, seen
 from muster.service.decisions import hosts as decide
 from muster.service.decisions.house import check_role
 from muster.service.decisions.settings import refuse_settings, tell_without_effect
@@ -44,11 +43,11 @@ async def list_hosts(call: Call) -> Reply:
             if call.sees(infra_env_id=infra_env_id, cluster_id=host.cluster_id, host_id=host.id)
         ]
 
-    def see() -> list[WireHost]:
-        return [shown_host(call, host) for host in found() if host.realm in realms]
+    def see() -> list[Piece]:
+        return host_pieces(call, (host for host in found() if host.realm in realms))
 
     realms = {host.realm for host in found()}
-    return reply(await seen(call, realms, see))
+    return await list_reply(call, await seen(call, realms, see))
 
 
 @answers("v2GetHost")
@@ -95,6 +94,7 @@ async def get_ignition(call: Call) -> Reply:
 @answers("v2UpdateHostIgnition")
 async def update_ignition(call: Call) -> Reply:
     params = call.decode(HostIgnitionParams)
+    refuse_settings(params, call.service.around.driver.kind)
     await change(call, lambda draft, host: decide.update_ignition(draft, host, params.config or ""))
     return await host_reply(call, call.ids["host_id"], 201)
 

@@ -25,7 +25,7 @@ def realm_of(call: Call) -> Realm:
 async def _check_networks(call: Call, networks: tuple[HostStaticNetworkConfig, ...] | None) -> None:
     """BadRequest when hosts could not use these. Beside the event loop: it takes up to seconds."""
     around = call.service.around
-    await around.background.compute(lambda: around.media.check_networks(networks or ()))
+    await around.background.compute_answer(lambda: around.media.check_networks(networks or ()))
 
 
 async def _show(call: Call, infra_env: InfraEnv, status: int = 200) -> Reply:

@@ -16,6 +16,7 @@ from muster.service.api.clusters import change, realm_of
 from muster.service.api.multipart import stream_upload
 from muster.service.api.showing import own_host
 from muster.service.derive.roles import CONTROL_PLANE, effective_role
+from muster.service.host_bounds import Upload
 from muster.service.log_archives import CONTROLLER, Archive, stream
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest, Forbidden, NotFound
@@ -37,8 +38,8 @@ async def upload_logs(call: Call) -> Reply:
         return refused
     assert call.chunks is not None
     body = stream_upload(call.headers.get("content-type", ""), call.chunks, "upfile")
-    async with _place(call):
-        size = await call.service.logs.put(realm.id, owner, body)
+    async with _place(call, sender or owner) as upload:
+        size = await call.service.logs.put(realm.id, owner, upload.count(body) if upload else body)
 
     def decision(draft: Draft) -> None:
         subject: Any = draft.hosts.get(owner) if kind == "host" else draft.cluster
@@ -53,10 +54,10 @@ async def upload_logs(call: Call) -> Reply:
     return empty()
 
 
-def _place(call: Call) -> AbstractAsyncContextManager[None]:
-    """A place among the uploads of an infra-env's hosts, so that others have theirs; people need none."""
+def _place(call: Call, host: str) -> AbstractAsyncContextManager[Upload | None]:
+    """A place among the uploads of hosts, so that others have theirs; people need none."""
     infra_env_id = call.grant.scope.infra_env_id if call.grant is not None else None
-    return nullcontext() if infra_env_id is None else call.service.bounds.upload(infra_env_id)
+    return nullcontext() if infra_env_id is None else call.service.bounds.upload(infra_env_id, host)
 
 
 @answers("V2DownloadClusterLogs")

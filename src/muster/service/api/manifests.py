@@ -20,7 +20,7 @@ async def list_manifests(call: Call) -> Reply:
 @answers("V2CreateClusterManifest")
 async def create_manifest(call: Call) -> Reply:
     params = call.decode(CreateManifestParams)
-    compute, kind = call.service.around.background.compute, call.service.around.driver.kind
+    compute, kind = call.service.around.background.compute_answer, call.service.around.driver.kind
     body = await compute(lambda: decide.read_manifest(params.file_name, params.content, kind))
     return reply(await change(call, lambda draft: decide.create_manifest(draft, params, body)), 201)
 
@@ -41,7 +41,7 @@ async def update_manifest(call: Call) -> Reply:
         decide.check_manifest(name, body, kind)
         return body
 
-    body = await call.service.around.background.compute(read)
+    body = await call.service.around.background.compute_answer(read)
     return reply(await change(call, lambda draft: decide.update_manifest(draft, params, body)))
 
 

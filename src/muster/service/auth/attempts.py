@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from ipaddress import IPv6Address, ip_address
 from typing import Final
+
+from muster.serving.accept import network_of, prefix_of
 
 FREE: Final = 3
 """Failures that cost nothing: people mistype."""
@@ -153,22 +154,6 @@ class Turns:
                 del self._queues[region]
 
 
-def network_of(address: str) -> str:
-    """What somebody with one line has: a single address of IPv4, a whole /64 of IPv6."""
-    return _prefix_of(address, 32, 64)
-
-
 def region_of(address: str) -> str:
     """The neighbourhood of an address: what one attacker with many addresses most likely has."""
-    return _prefix_of(address, _REGION_BITS_4, _REGION_BITS_6)
-
-
-def _prefix_of(address: str, bits_4: int, bits_6: int) -> str:
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address[:64]
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped:
-        parsed = parsed.ipv4_mapped
-    cut = parsed.max_prefixlen - (bits_6 if isinstance(parsed, IPv6Address) else bits_4)
-    return str(type(parsed)(int(parsed) >> cut << cut))
+    return prefix_of(address, _REGION_BITS_4, _REGION_BITS_6)

@@ -81,6 +81,8 @@ class Cell(Struct, frozen=True):
     """What the right is needed for."""
     control_plane: bool = False
     """Only for hosts of the control plane."""
+    release: str = ""
+    """Only for clusters of releases of this kind; empty: of any."""
     cluster_states: frozenset[str] = frozenset()
     """Only while the cluster is in one of these states; empty: in any."""
     host_states: frozenset[str] = frozenset()
@@ -96,6 +98,8 @@ class Cell(Struct, frozen=True):
         words = []
         if self.control_plane:
             words.append("control plane")
+        if self.release:
+            words.append(f"release {self.release}")
         if self.cluster_states:
             words.append(f"cluster {' or '.join(sorted(self.cluster_states))}")
         if self.host_states:
@@ -144,6 +148,9 @@ class Ties(Protocol):
 
     def status_of(self, cluster_id: str) -> str:
         """The state of a cluster; empty when there is none."""
+
+    def release_of(self, cluster_id: str) -> str:
+        """The kind of the release of a cluster; empty when there is no such cluster."""
 
     @property
     def admits_keyless(self) -> bool:
@@ -240,6 +247,8 @@ def _check_host(cell: Cell, host: Standing | None, asked: Scope, ties: Ties) -> 
         return "this host is not known any more; it has to register again"
     if cell.control_plane and not host.is_control_plane:
         return "only hosts of the control plane may do this"
+    if cell.release and (not asked.cluster_id or ties.release_of(asked.cluster_id) != cell.release):
+        return f"this is possible only for clusters of a release of kind {cell.release}"
     if cell.host_states and host.status not in cell.host_states:
         return f"the host is {host.status}; this is possible only in: {', '.join(sorted(cell.host_states))}"
     status = ties.status_of(asked.cluster_id) if asked.cluster_id else ""

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from muster.config.document.parse import parse_yaml
-from muster.model.bounded_yaml import UNREADABLE, load_documents, reason_of
+from muster.model.bounded_yaml import MAX_REQUEST_NODES, UNREADABLE, load_request, reason_of
 from muster.model.problem import in_order
 from muster.model.settings_support import HOST_SETTINGS_FIX, HOST_SETTINGS_REASON, asks_for_host_settings
 from muster.model.tree import Source
 from muster.model.wire.struct import Wire, about
 from muster.service.checking.finding import Finding, make_finding
 from muster.service.decisions.manifests import MAX_BYTES, name_fault
+
+MAX_FINDINGS: Final = 200
 
 
 class ManifestToCheck(Wire, frozen=True, kw_only=True):
@@ -66,16 +68,23 @@ def _manifest_faults(wanted: ManifestToCheck) -> Iterator[Finding]:
             severity="error", message=f"it has {size} bytes", fix=f"at most {MAX_BYTES} are taken; split it"
         )
         return
-    _, problems = parse_yaml(Source(wanted.file_name or "manifest", wanted.content))
-    for each in in_order(problems):
+    _, problems = parse_yaml(Source(wanted.file_name or "manifest", wanted.content), MAX_REQUEST_NODES)
+    found = in_order(problems)
+    for each in found[:MAX_FINDINGS]:
         line, column = each.place.position
         yield make_finding(each, line, column)
+    if len(found) > MAX_FINDINGS:
+        yield Finding(
+            severity="error",
+            message=f"more than {MAX_FINDINGS} problems were found; only the first ones are shown",
+            fix="fix these, and check the manifest again",
+        )
 
 
 def _load(wanted: ManifestToCheck) -> tuple[list[Any], list[Finding]]:
     """The documents of a manifest, and what is wrong with them."""
     try:
-        loaded = load_documents(wanted.content)
+        loaded = load_request(wanted.content)
     except UNREADABLE as error:
         message = f"it is not YAML that Kubernetes reads: {reason_of(error)}"
         return [], [Finding(severity="error", message=message, fix="write plain YAML")]

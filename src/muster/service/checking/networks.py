@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
+from itertools import islice
 from typing import Annotated, Final
 
 import msgspec
@@ -17,6 +18,7 @@ from muster.config.derive import addresses
 from muster.config.document.folder import Memory
 from muster.config.document.parse import parse_yaml
 from muster.config.network import read_network
+from muster.model.bounded_yaml import MAX_REQUEST_NODES
 from muster.model.problem import in_order
 from muster.model.site import Environment, Site
 from muster.model.tree import Source
@@ -29,7 +31,11 @@ _BREAK: Final = re.compile(r"\r\n?|[\n\x85\u2028\u2029]")
 """What ends a line for YAML; the lines of `Source` end only at line feeds."""
 _INDENT: Final = 6
 _MOST_HOSTS: Final = 200
-_MOST_BYTES: Final = 1 << 20
+_MOST_BYTES: Final = 64 << 10
+"""Of the network of one host."""
+_MOST_IN_ALL: Final = 512 << 10
+_MOST_FINDINGS: Final = 200
+"""Of one host."""
 
 
 class NetworksToCheck(Wire, frozen=True, kw_only=True):
@@ -57,7 +63,13 @@ def check_networks(wanted: NetworksToCheck) -> NetworksReport:
     """Everything that is wrong with the networks of hosts."""
     hosts = wanted.hosts[:_MOST_HOSTS]
     general = [] if len(wanted.hosts) <= _MOST_HOSTS else [_too_many(len(wanted.hosts))]
-    found = [list(_alone(host)) for host in hosts]
+    sizes = [len(each.network_yaml or "") for each in hosts]
+    judged = hosts
+    if sum(size for size in sizes if size <= _MOST_BYTES) > _MOST_IN_ALL:
+        general.append(_too_long())
+        judged = hosts[: _MOST_IN_ALL // _MOST_BYTES]
+    found = [list(islice(_alone(host), _MOST_FINDINGS)) for host in judged]
+    found += [[] for _ in hosts[len(judged) :]]
     if not general and not any(each.severity == "error" for problems in found for each in problems):
         general += _together(hosts, wanted.rendezvous_ip or "", found)
     problems = [*general, *(each for of_host in found for each in of_host)]
@@ -74,13 +86,21 @@ def _too_many(count: int) -> Finding:
     )
 
 
+def _too_long() -> Finding:
+    return Finding(
+        severity="error",
+        message=f"the networks are longer than {_MOST_IN_ALL >> 10} KiB in all",
+        fix="check fewer hosts at once",
+    )
+
+
 def _alone(host: HostStaticNetworkConfig) -> Iterator[Finding]:
     """What is wrong with one text; what nmstate says has its place in it."""
     text = host.network_yaml or ""
     if len(text) > _MOST_BYTES:
         yield Finding(severity="error", message=f"the text is longer than {_MOST_BYTES >> 10} KiB")
         return
-    documents, problems = parse_yaml(Source("network_yaml", text))
+    documents, problems = parse_yaml(Source("network_yaml", text), MAX_REQUEST_NODES)
     if not problems and len(documents) != 1:
         there = "nothing is written" if not documents else f"there are {len(documents)} documents"
         yield Finding(severity="error", message=there, fix="write one NMState document", line=1, column=1)
@@ -113,7 +133,7 @@ def _together(
             continue
         line, column = each.place.position
         owner = max((number for number, (first, _) in enumerate(starts) if first <= line), default=None)
-        if owner is None:
+        if owner is None or len(found[owner]) >= _MOST_FINDINGS:
             continue
         first = starts[owner][1]
         inside = first <= line

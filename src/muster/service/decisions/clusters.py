@@ -26,7 +26,7 @@ from muster.model.wire.cluster import (
 from muster.model.wire.operators import MonitoredOperator
 from muster.service.decisions import checks
 from muster.service.decisions.operators import Offered, Operators, asked_operators, replace_operators
-from muster.service.decisions.settings import refuse_overrides, tell_without_effect
+from muster.service.decisions.settings import refuse_overrides, tell_overrides_without_effect
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest, StateConflict
 from muster.service.state import Cluster
@@ -56,6 +56,7 @@ _PLAIN: Final = frozenset(
         *("ignition_endpoint", "load_balancer"),
     }
 )
+_MOST_OVERRIDES: Final = 1 << 16
 _Params: TypeAlias = ClusterCreateParams | V2ClusterUpdateParams
 _CONSOLE: Final = MonitoredOperator(name="console", operator_type="builtin", timeout_seconds=3600)
 
@@ -155,10 +156,13 @@ def update_cluster(draft: Draft, params: V2ClusterUpdateParams, seal: Seal, offe
 
 def override_install_config(draft: Draft, text: str, kind: str) -> None:
     """What is merged into the install-config: JSON in a string, or an empty one."""
+    if len(text) > _MOST_OVERRIDES:
+        fix = "leave out what the cluster has fields for"
+        raise checks.refuse("the install config override", f"it has more than {_MOST_OVERRIDES} bytes", fix)
     overrides = json.loads(text) if text else {}
-    refuse_overrides(overrides, kind)
+    refuse_overrides(overrides, kind, draft.cluster.platform.type)
     draft.change(draft.cluster, install_config_overrides=text)
-    tell_without_effect(draft, draft.cluster, overrides, kind, "install-config")
+    tell_overrides_without_effect(draft, draft.cluster, overrides, kind)
 
 
 def deregister_cluster(draft: Draft, files: Iterable[tuple[str, str]], *pools: Draft) -> None:

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from muster.errors import UserError
+from muster.model.installer_args import parse_installer_args
 from muster.model.values import name_fault
 from muster.model.wire.host import DiskConfigParams, DiskSkipFormattingParams, HostUpdateParams
 from muster.service.decisions import checks
@@ -119,12 +121,17 @@ def _skip(host: Host, wanted: Iterable[DiskSkipFormattingParams]) -> tuple[str, 
 
 
 def update_installer_args(draft: Draft, host: Host, args: tuple[str, ...]) -> Host:
-    """Words for coreos-installer; what decides what is written is not among them."""
+    """Words for coreos-installer that hosts pass on; what decides what is written is not among them."""
     _check_changeable(host)
     for word in args:
         if word.split("=")[0] in _FORBIDDEN_ARGS:
             raise checks.refuse("args", f"{word} is not for users to set", "leave it out")
-    draft.change(host, installer_args=msgspec.json.encode(args).decode() if args else "")
+    text = msgspec.json.encode(args).decode() if args else ""
+    try:
+        parse_installer_args(text)
+    except UserError as error:
+        raise checks.refuse("args", error.message, error.hint) from error
+    draft.change(host, installer_args=text)
     return draft.hosts[host.id]
 
 

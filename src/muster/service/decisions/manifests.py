@@ -8,7 +8,7 @@ import binascii
 import re
 from typing import Final, Literal, TypeAlias
 
-from muster.model.bounded_yaml import UNREADABLE, load_documents, reason_of
+from muster.model.bounded_yaml import UNREADABLE, load_request, reason_of
 from muster.model.settings_support import HOST_SETTINGS_FIX, HOST_SETTINGS_REASON, asks_for_host_settings
 from muster.model.wire.files import CreateManifestParams, Manifest, UpdateManifestParams
 from muster.service.decisions import checks
@@ -124,7 +124,7 @@ def _decode(content: str) -> bytes:
 def _check_yaml(name: str, body: bytes, kind: str) -> None:
     """JSON is YAML; a patch is a list of operations."""
     try:
-        documents = [each for each in load_documents(body) if each is not None]
+        documents = [each for each in load_request(body) if each is not None]
     except UNREADABLE as error:
         raise checks.refuse("content", f"{name} cannot be read: {reason_of(error)}") from None
     wanted: type = list if ".patch" in name else dict

@@ -12,6 +12,7 @@ from muster.service.refusals import BadRequest
 from muster.service.replies import checks
 from muster.service.replies.connectivity import take_connectivity
 from muster.service.replies.inventory import take_inventory
+from muster.service.replies.reading import MOST_ITEMS, check_items
 from muster.service.state import Host
 from muster.service.states.host import media_disconnected
 
@@ -31,13 +32,15 @@ _LONGEST: Final = {
 }
 """Characters of an output: disks tell of their health at length, and configurations are whole."""
 
+_MOST_ITEMS: Final = {"inventory": 200_000}
+"""Of an output: the commas in what disks tell of their health count."""
+
 _TAKE: Final[Mapping[str, _Take]] = {
     "inventory": lambda draft, host, reply: take_inventory(draft, host, reply.output or ""),
     "connectivity-check": lambda draft, host, reply: take_connectivity(draft, host, reply.output or ""),
     "ntp-synchronizer": checks.take_ntp,
     "free-network-addresses": checks.take_free_addresses,
     "verify-vips": checks.take_vips,
-    "dhcp-lease-allocate": checks.take_leases,
 }
 """What says nothing when the step failed."""
 _TAKE_FAILED_TOO: Final[Mapping[str, _Take]] = {
@@ -49,8 +52,9 @@ _TAKE_ASKED: Final[Mapping[str, _TakeAsked]] = {
     "domain-resolution": checks.take_resolutions,
     "container-image-availability": checks.take_images,
     "upgrade-agent": checks.take_upgrade,
+    "dhcp-lease-allocate": checks.take_leases,
 }
-"""What is about names that the service gave: of others nothing is taken."""
+"""Answers to what the service asks this host in its present state: of other things nothing is taken."""
 
 
 def take_reply(
@@ -58,13 +62,14 @@ def take_reply(
 ) -> None:
     """What a host answered. A step that failed is asked again; it is no fault of the answer.
 
-    ``asked``: the names that the step is about, if it is about names.
+    ``asked``: what the step is about, for steps in ``_TAKE_ASKED``; empty if the host is not asked for it.
     """
     step_type = reply.step_type
     if step_type is None:
         raise BadRequest("the reply does not say to which step", hint="give step_type")
     if len(reply.output or "") > (most := _LONGEST.get(step_type, _MIB)):
         raise BadRequest(f"output of step {step_type} is longer than {most} characters", hint="send less")
+    check_items(f"output of step {step_type}", reply.output or "", _MOST_ITEMS.get(step_type, MOST_ITEMS))
     if reply.exit_code == _MEDIA_DISCONNECTED:
         media_disconnected(draft, host, (reply.error or "").strip()[-_MAX_ERROR:])
         return

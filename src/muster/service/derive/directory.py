@@ -7,20 +7,28 @@ Each change has a number, so that who asked before is told only what is new.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
-from itertools import count
+from collections.abc import Iterator, Mapping
+from itertools import count, islice
 from typing import Final
 
 import msgspec
 
-from muster.model.wire.inventory import Interface
+from muster.model.wire.inventory import Inventory
 from muster.model.wire.steps import ConnectivityCheckHost, ConnectivityCheckNic
-from muster.service.derive.addresses import addressed, addresses_of, family_of, subnet_of
+from muster.service.derive.addresses import (
+    SubnetIndex,
+    addresses_of,
+    family_of,
+    parse_address,
+    subnet_of,
+)
 from muster.service.realm import Realm
 from muster.service.state import Host
 
 _KEY: Final = "directory"
 _KEPT: Final = 4096
+MAX_ADDRESSES: Final = 128
+"""Addresses of one host that take part in checks of connectivity."""
 _changes = count(1)
 """Numbers of changes; they grow even when a directory is made anew."""
 
@@ -34,12 +42,16 @@ class Entry(msgspec.Struct, frozen=True):
     """Its part of a request to check connectivity."""
     addresses: Mapping[str, str]
     """Its addresses, and the subnet of each."""
+    numbers: Mapping[str, tuple[int, int]]
+    """The version and the number of each address."""
     families: Mapping[str, int]
     """How many addresses it has of each family."""
     nics: Mapping[str, str]
     """The interface in each subnet."""
     names: tuple[str, ...]
     """Its subnets and families."""
+    subnets: SubnetIndex
+    """Its subnets by the addresses that are in them."""
 
 
 class Directory:
@@ -96,25 +108,41 @@ def make_entry(host: Host) -> Entry | None:
     """How a host can be reached, if it said so."""
     if host.inventory is None:
         return None
-    nics = tuple(
-        ConnectivityCheckNic(name=each.name, mac=each.mac_address, ip_addresses=usable)
-        for each in host.inventory.interfaces or ()
-        if (usable := _usable(each))
-    )
+    nics = tuple(_nics(host.inventory))
     if not nics:
         return None
-    addresses = {address: subnet for _, address, subnet in addressed(host.inventory)}
+    addresses: dict[str, str] = {}
+    by_subnet: dict[str, str] = {}
+    for nic in nics:
+        for text in nic.ip_addresses or ():
+            address, subnet = text.partition("/")[0], subnet_of(text)
+            addresses[address], by_subnet[subnet] = subnet, nic.name or ""
     families: dict[str, int] = {}
     for address in addresses:
         families[family_of(address)] = families.get(family_of(address), 0) + 1
-    by_subnet = {subnet: nic.name or "" for nic, _, subnet in addressed(host.inventory)}
-    body = msgspec.json.encode(ConnectivityCheckHost(host_id=host.id, nics=nics))
-    names = (*by_subnet, *families)
-    return Entry(host.id, host.number, body, addresses, families, by_subnet, names)
+    return Entry(
+        id=host.id,
+        number=host.number,
+        body=msgspec.json.encode(ConnectivityCheckHost(host_id=host.id, nics=nics)),
+        addresses=addresses,
+        numbers={address: parse_address(address) for address in addresses},
+        families=families,
+        nics=by_subnet,
+        names=(*by_subnet, *families),
+        subnets=SubnetIndex(by_subnet),
+    )
 
 
-def _usable(interface: Interface) -> tuple[str, ...]:
-    return tuple(text for text in addresses_of(interface) if subnet_of(text))
+def _nics(inventory: Inventory) -> Iterator[ConnectivityCheckNic]:
+    """The interfaces with addresses that take part, in the order of the inventory."""
+    left = MAX_ADDRESSES
+    for each in inventory.interfaces or ():
+        usable = tuple(islice((text for text in addresses_of(each) if subnet_of(text)), left))
+        if usable:
+            left -= len(usable)
+            yield ConnectivityCheckNic(name=each.name, mac=each.mac_address, ip_addresses=usable)
+        if not left:
+            return
 
 
 def directory_of(realm: Realm) -> Directory:

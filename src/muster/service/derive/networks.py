@@ -13,9 +13,9 @@ from muster.service.derive.addresses import (
     Family,
     addressed,
     family_of,
-    is_inside,
     parse_network,
     sort_subnets,
+    subnets_around,
 )
 from muster.service.derive.phases import is_cluster_open, is_single_node
 from muster.service.state import Cluster, Host
@@ -78,7 +78,7 @@ def _of_vips(cluster: Cluster, subnets: Mapping[str, int]) -> Iterable[tuple[str
         ("ingress", vip.ip) for vip in cluster.ingress_vips
     ]
     for name, ip in vips:
-        inside = [subnet for subnet in subnets if ip and is_inside(ip, subnet)]
+        inside = [subnet for subnet in subnets_around(ip or "") if subnet in subnets]
         if inside:
             best = min(inside, key=lambda subnet: (-subnets[subnet], -_prefix(subnet), subnet))
             yield best, f"{best} is the subnet of hosts that holds the {name} VIP {ip}"

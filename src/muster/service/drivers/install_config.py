@@ -84,7 +84,7 @@ def _platform(cluster: Cluster) -> dict[str, Any]:
 
 
 def _merge(old: Any, new: Any) -> Any:
-    """Objects are merged, everything else is replaced."""
+    """Objects are merged, everything else is replaced, but not by a value that asks for nothing."""
     if not isinstance(old, Mapping) or not isinstance(new, Mapping):
-        return new
+        return old if new in (None, "", [], {}) and old is not None else new
     return {**old, **{key: _merge(old.get(key), value) for key, value in new.items()}}

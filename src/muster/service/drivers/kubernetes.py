@@ -29,7 +29,7 @@ from muster.release.node.payload import plan_cluster
 from muster.service.decisions.operators import chosen_add_ons
 from muster.service.drivers.install_config import render_install_config
 from muster.service.drivers.keeping import keep_each_other
-from muster.service.drivers.members import find_members, host_name
+from muster.service.drivers.members import find_members, find_rendezvous, host_name
 from muster.service.release_driver import ClusterOrder
 from muster.service.state import Host
 from muster.service.validations.facts import balances_itself
@@ -134,6 +134,7 @@ class KubernetesDriver:
             tuning=terms.tuning,
             time_servers=_time_servers(order),
             machines=tuple(ip_network(each.cidr or "") for each in state.machine_networks),
+            rendezvous=find_rendezvous(order),
             add_ons=tuple(dict.fromkeys((*terms.add_ons, *chosen))),
             manifests=(*terms.manifests, *_manifests(order)),
         )
@@ -187,6 +188,6 @@ def _tree(order: ClusterOrder, host: Host, config: Config) -> dict[str, Any]:
     )
     tree = tree_of(join((own, config)))
     if host.ignition_config_overrides:
-        override = parse_override(host.ignition_config_overrides, f"the override of host {host_name(host)}")
-        tree, _ = merge(tree, override)
+        origin = f"the override of host {host_name(host)}"
+        tree, _ = merge(tree, parse_override(host.ignition_config_overrides, origin, KUBERNETES))
     return tree

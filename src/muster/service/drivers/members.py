@@ -20,6 +20,11 @@ def find_members(order: ClusterOrder) -> list[tuple[Host, Member]]:
     return [(host, _member(host, order)) for host in hosts]
 
 
+def find_rendezvous(order: ClusterOrder) -> str:
+    """Name of the host that the service runs on; empty if it runs on none of the hosts."""
+    return next((host_name(host) for host in order.hosts if host.id == order.rendezvous), "")
+
+
 def host_name(host: Host) -> str:
     """What a host is called in the cluster."""
     return host.requested_hostname or (host.inventory and host.inventory.hostname) or host.id

@@ -7,6 +7,7 @@ New connections get the new certificate; those that are open keep theirs.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import ssl
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from muster.certificates.keys import Random
+from muster.certificates.keys import Random, public_der
 from muster.errors import MusterError
 from muster.frozen import dataclass
 from muster.service.edge.given import Given, doubts, read_identity
@@ -23,6 +24,7 @@ from muster.service.edge.tls import (
     RENEW_BEFORE,
     Identity,
     Moment,
+    certify_authority,
     load_authority,
     load_chain,
     make_context,
@@ -55,7 +57,11 @@ class ServedCertificate:
 
     def __init__(self, wanted: Wanted, clock: Callable[[], datetime]) -> None:
         self._wanted, self._clock = wanted, clock
+        self.authority = load_authority(wanted.keys, Moment(clock(), wanted.random))
+        """Its key stays as long as the service runs, whatever becomes of the file."""
         self.identity = self._find()
+        self.on_renewed: Callable[[], object] = _nothing
+        """Called when callers see another certificate."""
         self.context: ssl.SSLContext = make_context(self.identity.path, self.identity.key)
         self._failures = 0
         """How many checks in a row failed."""
@@ -64,9 +70,16 @@ class ServedCertificate:
     def _find(self) -> Identity:
         wanted = self._wanted
         moment = Moment(self._clock(), wanted.random)
+        self.authority = certify_authority(wanted.keys, self.authority.key, moment.now)
         if wanted.given is not None:
-            return read_identity(wanted.given, load_authority(wanted.keys, moment).pem, moment.now)
-        return make_identity(wanted.keys, tuple(dict.fromkeys((*wanted.names, *_LOCAL))), moment)
+            return read_identity(wanted.given, self.authority.pem, moment.now)
+        names = tuple(dict.fromkeys((*wanted.names, *_LOCAL)))
+        return make_identity(wanted.keys, names, moment, self.authority)
+
+    @property
+    def authority_id(self) -> str:
+        """By what the key of its authority is told from others."""
+        return hashlib.sha256(public_der(self.authority.key.public_key())).hexdigest()[:16]
 
     def doubts(self) -> tuple[str, ...]:
         """What is most likely wrong with the certificate that it was given."""
@@ -81,6 +94,7 @@ class ServedCertificate:
         load_chain(self.context, found.path, found.key)
         self.identity = found
         self._reminded = None
+        self.on_renewed()
         return True
 
     def warnings(self) -> tuple[str, ...]:
@@ -127,3 +141,7 @@ def _tell(error: Exception) -> None:
         _log.warning("the certificate stays as it was: %s; %s", error.message, error.hint)
     else:
         _log.error("the certificate stays as it was, through a bug in Muster", exc_info=error)
+
+
+def _nothing() -> None:
+    pass

@@ -57,7 +57,7 @@ def read_identity(given: Given, authority_pem: str, now: datetime) -> Identity:
         _check_term(given.certificate, chain[0], now)
         make_context(given.certificate, given.key)
         above = "".join(each.public_bytes(Encoding.PEM).decode("ascii") for each in chain[1:] or chain)
-        expires_at = chain[0].not_valid_after_utc
+        expires_at = min(each.not_valid_after_utc for each in chain)
         shown = fingerprint(chain[0])
     return Identity(given.certificate, authority_pem + above, shown, given.key, expires_at)
 

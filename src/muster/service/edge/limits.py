@@ -2,7 +2,8 @@
 """Limits on requests: how large, how deep, how many, how slow. What exceeds them never reaches a handler.
 
 The head of a request is checked first. Its body is read when the handler asks for it, which it does once it
-has let the caller in; the bytes of all bodies in memory are bounded, in total and for each network.
+has let the caller in. A caller with a valid token has limits of its own: those of its host, its medium or its
+session. Strangers have those of their address; all that they send is a login of a few KiB.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import field
 from typing import Final, TypeAlias
 
 from muster.frozen import dataclass
+from muster.service.auth.credentials import find_credentials
 from muster.service.edge.answers import (
     App,
     Headers,
@@ -24,11 +26,23 @@ from muster.service.edge.answers import (
     error_headers,
     send_error,
 )
-from muster.service.edge.body import Counted, Gone, Refused, TooLarge, WholeBody, read_body
+from muster.service.edge.body import (
+    PACE_BYTES,
+    PACE_S,
+    Counted,
+    Gone,
+    Paced,
+    Refused,
+    TooLarge,
+    TooSlow,
+    WholeBody,
+    read_body,
+)
 from muster.service.edge.budget import Budget, NoRoom
-from muster.service.edge.connections import CALLER_KEY, Caller, Room, cached_network_of
-from muster.service.edge.rate import Buckets, Rate
+from muster.service.edge.connections import CONNECTION_KEY, Caller
+from muster.service.edge.rate import AddressBuckets, Buckets, Rate
 from muster.service.edge.scan import has_text_over, is_deeper_than
+from muster.serving.connections import Connection, Room
 
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
@@ -44,7 +58,10 @@ class Limit:
     body_bytes: int
     text_bytes: int
     """The longest text in a JSON body."""
-    rate: str = "people"
+    rate: str = ""
+    """Which rate of `RATES` counts, where it is not that of the caller."""
+    method: str = ""
+    """Empty for every method."""
     is_deep: bool = False
     """Whether nobody looks how deep the body is nested, because what decodes it stops by itself."""
     is_streamed: bool = False
@@ -54,41 +71,59 @@ class Limit:
 
 
 LIMITS: Final = (
-    Limit(re.compile("^/(?:byid|bytoken|byapikey|images|boot-artifacts)/"), 0, 0),
-    Limit(
-        re.compile(_HOST + "/[^/]+/instructions$"), 8 * MIB, 8 * MIB, "hosts", is_deep=True, max_items=200_000
-    ),
-    Limit(
-        re.compile(_HOST + "(?:/[^/]+/(?:.*progress|log-lines|downloads/.*))?$"), 256 * KIB, 64 * KIB, "hosts"
-    ),
-    Limit(re.compile("/v2/clusters/[^/]+/logs$"), 1 << 30, 0, "hosts", is_streamed=True),
-    Limit(re.compile("/v2/clusters/[^/]+/(?:downloads/|.*progress$|monitored-)"), MIB, MIB, "hosts"),
+    Limit(re.compile("^/(?:byid|bytoken|byapikey|images|boot-artifacts)/"), 0, 0, "downloads"),
+    Limit(re.compile(_HOST + "/[^/]+/instructions$"), 8 * MIB, 8 * MIB, is_deep=True, max_items=200_000),
+    Limit(re.compile(_HOST + "(?:/[^/]+/(?:.*progress|log-lines|downloads/.*))?$"), 256 * KIB, 64 * KIB),
+    Limit(re.compile("/v2/clusters/[^/]+/logs$"), 1 << 30, 0, is_streamed=True),
+    Limit(re.compile("/v2/clusters/[^/]+/(?:downloads/|.*progress$|monitored-)"), MIB, MIB),
     Limit(re.compile("/v2/clusters/[^/]+/manifests$"), 8 * MIB, 8 * MIB),
     Limit(re.compile("/v2/events$"), 64 * KIB, 32 * KIB),
+    Limit(re.compile("/v2/login$"), 8 * KIB, 4 * KIB, "logins", "POST"),
     Limit(re.compile("/v2/login$"), 8 * KIB, 4 * KIB),
     Limit(re.compile("^/(?:health|ready)$"), KIB, KIB, "probes"),
     Limit(re.compile(""), 4 * MIB, 2 * MIB),
 )
-"""The first whose path fits counts. Hosts report what they found as one text; many may share an address."""
+"""The first whose path and method fit counts. Hosts report what they found as one text."""
 
 RATES: Final = {
-    "people": Rate(burst=400, per_second=100),
-    "hosts": Rate(burst=20_000, per_second=5_000),
+    "strangers": Rate(burst=400, per_second=100),
+    "downloads": Rate(burst=4_000, per_second=1_000),
     "probes": Rate(burst=100, per_second=20),
+    "logins": Rate(burst=100, per_second=200),
+    "hosts": Rate(burst=1_000, per_second=50),
+    "media": Rate(burst=20_000, per_second=5_000),
+    "people": Rate(burst=400, per_second=100),
 }
-"""Whatever else an address asks for, a service that runs does not look dead to a probe from there."""
+"""Requests: the first four of one address, the others of one host, one medium, one session.
+
+Whatever else an address asks for, a service that runs does not look dead to a probe from there. A login is
+never refused because of others at the same address; it is delayed for `LOGIN_S` at most.
+"""
+LOGIN_S: Final = 1.0
 
 
-BODIES: Final[Mapping[Caller, Room]] = {
-    "strangers": Room(each=256 * KIB, all=4 * MIB),
-    "hosts": Room(each=32 * MIB, all=64 * MIB),
-    "people": Room(each=16 * MIB, all=48 * MIB),
+@dataclass(frozen=True)
+class BodyRoom:
+    """Bytes of bodies in memory: of each holder, and of all together."""
+
+    small: Room
+    """For the first 256 KiB of a body."""
+    large: Room
+    """For larger ones, once their first 256 KiB have arrived."""
+
+
+BODIES: Final[Mapping[Caller, BodyRoom]] = {
+    "hosts": BodyRoom(Room(each=512 * KIB, all=32 * MIB), Room(each=8 * MIB, all=32 * MIB)),
+    "media": BodyRoom(Room(each=4 * MIB, all=8 * MIB), Room(each=8 * MIB, all=16 * MIB)),
+    "people": BodyRoom(Room(each=2 * MIB, all=8 * MIB), Room(each=16 * MIB, all=40 * MIB)),
 }
-"""Bytes of bodies in memory, by who sends them. Strangers can only log in, with at most 8 KiB."""
-UPLOADS: Final = Room(each=4, all=8)
-"""Files that are being uploaded at the same time."""
+"""Strangers need none: each of their connections has one body at a time, of 8 KiB at most."""
 _FIRST_BYTES: Final = 256 * KIB
-"""What a body gets that does not say how large it is; if that is not enough, all that is allowed."""
+PIECE: Final = 32 * KIB
+"""An answer is sent in pieces of this size; the next one when the client has taken those before it."""
+VISITOR_KEY: Final = "visitor"
+"""An application identifies the sender of a request by `scope["state"][VISITOR_KEY].identify(…)`."""
+_TOO_MANY: Final = "too many requests"
 _BUSY: Final = (503, "too much is being sent at the same time; try again later", 5)
 _CLOSE: Final = (b"connection", b"close")
 
@@ -104,13 +139,15 @@ class Settings:
     address_bytes: int = 8 * KIB
     """Path and query."""
     body_s: float = 60.0
-    """How long a body may take that is read as a whole, with the wait for room."""
+    """How long a body may take that is read as a whole; also how long it may wait for room before that."""
     stranger_body_s: float = 10.0
-    """The same for a caller without a token."""
+    """How long the body of a caller without a token may take."""
+    stranger_body_bytes: int = 8 * KIB
+    pace_s: float = PACE_S
+    """How soon the next 64 KiB of a body have to come."""
     answer_s: float = 120.0
     """How long until an answer begins; what follows, such as an image or a stream, may take any time."""
-    bodies: Mapping[Caller, Room] = field(default_factory=lambda: BODIES)
-    uploads: Room = UPLOADS
+    bodies: Mapping[Caller, BodyRoom] = field(default_factory=lambda: BODIES)
 
 
 class Limits:
@@ -119,30 +156,35 @@ class Limits:
     def __init__(self, app: App, settings: Settings, clock: Callable[[], float]) -> None:
         self.app = app
         self.settings = settings
-        self._clock = clock
-        self._buckets = {name: Buckets(rate) for name, rate in settings.rates.items()}
-        self.bodies = {caller: Budget(room) for caller, room in settings.bodies.items()}
-        self.uploads = Budget(settings.uploads)
+        self.clock = clock
+        self.addresses = {name: AddressBuckets(rate) for name, rate in settings.rates.items()}
+        self.holders = {name: Buckets(rate) for name, rate in settings.rates.items()}
+        self.small = {caller: Budget(each.small) for caller, each in settings.bodies.items()}
+        self.large = {caller: Budget(each.large) for caller, each in settings.bodies.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limit = self._find(scope["path"])
-        client = scope.get("client")
-        network = cached_network_of(client[0]) if client else ""
+        limit = self._find(scope)
         size = _size_of(scope)
         close = () if size == 0 else (_CLOSE,)
-        if wait := self._buckets[limit.rate].take(network, self._clock()):
-            more = [*error_headers(429, wait), *close]
-            await send_error(send, 429, "too many requests from this address", more=more)
-        elif refusal := self._check_head(scope, limit, size):
+        exchange = _Exchange(self, limit, scope, size)
+        refusal = self._check_head(scope, limit, size)
+        if wait := await exchange.count(has_token=refusal is None and _has_token(scope)):
+            await send_error(send, 429, _TOO_MANY, more=[*error_headers(429, wait), *close])
+        elif refusal is not None:
             await send_error(send, *refusal, more=[*error_headers(refusal[0]), *close])
         else:
-            await _Exchange(self, limit, network, size).give(scope, receive, send)
+            await exchange.give(scope, receive, send)
 
-    def _find(self, path: str) -> Limit:
-        return next(limit for limit in self.settings.limits if limit.path.search(path))
+    def _find(self, scope: Scope) -> Limit:
+        path, method = scope["path"], scope.get("method", "")
+        return next(
+            limit
+            for limit in self.settings.limits
+            if limit.path.search(path) and limit.method in ("", method)
+        )
 
     def _check_head(self, scope: Scope, limit: Limit, size: int | None) -> Refusal | None:
         """Why a request is refused by its head."""
@@ -152,8 +194,14 @@ class Limits:
         if sum(len(name) + len(value) for name, value in scope["headers"]) > settings.header_bytes:
             return 431, f"the headers take more than {settings.header_bytes} bytes"
         if (size or 0) > limit.body_bytes or (size is None and not limit.body_bytes):
-            return _too_large(limit)
+            return _too_large(limit.body_bytes)
         return None
+
+
+def _has_token(scope: Scope) -> bool:
+    """Whether a request seems to bring a token; a cheap look, which may be wrong."""
+    query = scope["query_string"]
+    return b"api_key" in query or b"image_token" in query or bool(find_credentials(scope["headers"], b""))
 
 
 def _size_of(scope: Scope) -> int | None:
@@ -179,29 +227,68 @@ def check_json(body: bytes, limit: Limit, depth: int) -> Refusal | None:
     return None
 
 
-def _too_large(limit: Limit) -> Refusal:
-    return 413, f"the body is larger than {limit.body_bytes} bytes"
+def _too_large(most: int) -> Refusal:
+    return 413, f"the body is larger than {most} bytes"
+
+
+def _too_slow(seconds: float) -> Refusal:
+    return 408, f"the body comes slower than {PACE_BYTES >> 10} KiB in {seconds:g} s"
 
 
 class _Exchange:
-    """One request whose head is fine, until its answer is complete."""
+    """One request, until its answer is complete."""
 
-    def __init__(self, limits: Limits, limit: Limit, network: str, size: int | None) -> None:
-        self._app, self._settings, self._limit = limits.app, limits.settings, limit
-        self._limits, self._network, self._size = limits, network, size
+    def __init__(self, limits: Limits, limit: Limit, scope: Scope, size: int | None) -> None:
+        self._limits, self._settings, self._limit, self._size = limits, limits.settings, limit, size
+        client = scope.get("client")
+        self._address: str = client[0] if client else ""
+        self._connection: Connection | None = scope.get("state", {}).get(CONNECTION_KEY)
+        self._caller: Caller = "strangers"
+        self._holder = ""
+        self._is_counted = False
+        """Whether it was counted against a rate."""
         self._body: Counted | WholeBody | None = None
-        self._held: tuple[Budget, int] | None = None
+        self._held: list[tuple[Budget, int]] = []
+        self._is_large = False
+        """Whether the body has room among the large ones."""
         self._refused: tuple[int, str, float] | None = None
         """Why the body is not taken; whatever the application says then is not sent."""
         self._has_begun = False
 
+    async def count(self, *, has_token: bool) -> float:
+        """Count the request, unless a token may identify its sender; the seconds to wait, or 0."""
+        if self._limit.rate == "logins":
+            self._is_counted = True
+            logins = self._limits.addresses["logins"]
+            if wait := logins.reserve(self._address, self._limits.clock(), LOGIN_S):
+                await asyncio.sleep(wait)
+            return 0.0
+        return 0.0 if has_token and not self._limit.rate else self._count_stranger()
+
+    def _count_stranger(self) -> float:
+        self._is_counted = True
+        buckets = self._limits.addresses[self._limit.rate or "strangers"]
+        return buckets.take(self._address, self._limits.clock())
+
+    def identify(self, caller: Caller, holder: str) -> float:
+        """The token is valid: this is its holder. The seconds to wait if it sends too many requests, or 0."""
+        self._caller, self._holder = caller, holder
+        if self._connection is not None:
+            self._connection.belongs_to(caller, holder)
+        if self._is_counted:
+            return 0.0
+        self._is_counted = True
+        return self._limits.holders[caller].take(holder, self._limits.clock())
+
     async def give(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the application answer; it has some time until the answer begins."""
+        scope.setdefault("state", {})[VISITOR_KEY] = self
         if self._limit.is_streamed and self._size != 0:
-            receive = self._body = Counted(self._upload(receive), self._limit.body_bytes, self._moved)
+            paced = Paced(receive, self._settings.pace_s)
+            receive = self._body = Counted(paced, self._limit.body_bytes, self._moved)
         elif self._size != 0:
             source = receive
-            receive = self._body = WholeBody(lambda: self._read(scope, source), source)
+            receive = self._body = WholeBody(lambda: self._read(source), source)
         try:
             await self._run(scope, receive, send)
             if self._refused is not None and not self._has_begun:
@@ -210,13 +297,14 @@ class _Exchange:
                 await send_error(send, status, reason, more=more)
         finally:
             self._give_back()
-            # It refers to this one, which would keep the body until garbage is collected.
+            # They refer to this one, which would keep the body until garbage is collected.
             self._body = None
+            scope["state"].pop(VISITOR_KEY, None)
 
     async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             async with asyncio.timeout(self._settings.answer_s) as self._timer:
-                await self._app(scope, receive, lambda message: self._send(message, send))
+                await self._limits.app(scope, receive, lambda message: self._send(message, send))
         except TimeoutError:
             if not self._timer.expired() or self._has_begun:
                 raise
@@ -231,23 +319,33 @@ class _Exchange:
         """What is left of a body that was not read is not read: the connection ends with the answer."""
         return () if self._body is None or self._body.is_read else (_CLOSE,)
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes:
-        caller: Caller = scope.get("state", {}).get(CALLER_KEY, "strangers")
-        settings, limit = self._settings, self._limit
-        seconds = min(settings.body_s, settings.stranger_body_s) if caller == "strangers" else settings.body_s
+    async def _read(self, receive: Receive) -> bytes:
+        settings, most, seconds = self._settings, self._limit.body_bytes, self._settings.body_s
+        is_stranger = self._caller == "strangers"
+        if is_stranger:
+            most, seconds = min(most, settings.stranger_body_bytes), min(seconds, settings.stranger_body_s)
+        if (self._size or 0) > most:
+            raise self._refuse(*_too_large(most))
+        if not is_stranger:
+            size = _FIRST_BYTES if self._size is None else self._size
+            await self._hold(self._limits.small[self._caller], min(size, _FIRST_BYTES))
         try:
-            async with asyncio.timeout(seconds):
-                await self._hold(
-                    self._limits.bodies[caller], _FIRST_BYTES if self._size is None else self._size
-                )
-                body = await read_body(receive, limit.body_bytes, self._grow if self._size is None else None)
+            async with asyncio.timeout(seconds) as timer:
+
+                async def grow(size: int) -> None:
+                    if not is_stranger and not self._is_large and size > _FIRST_BYTES:
+                        timer.reschedule(None)
+                        await self._hold_large()
+                        timer.reschedule(asyncio.get_running_loop().time() + seconds)
+
+                body = await read_body(Paced(receive, settings.pace_s), most, grow)
         except TimeoutError:
-            if self._held is None:
-                raise self._refuse(*_BUSY) from None
             raise self._refuse(408, f"the body was not there after {seconds:g} s") from None
+        except TooSlow:
+            raise self._refuse(*_too_slow(settings.pace_s)) from None
         except TooLarge:
-            raise self._refuse(*_too_large(limit)) from None
-        if refusal := check_json(body, limit, settings.depth):
+            raise self._refuse(*_too_large(most)) from None
+        if refusal := check_json(body, self._limit, settings.depth):
             raise self._refuse(*refusal)
         self._give_time()
         return body
@@ -256,46 +354,38 @@ class _Exchange:
         self._refused = status, reason, retry_after_s
         return Refused(reason)
 
-    def _upload(self, receive: Receive) -> Receive:
-        """The body of an upload, once it may begin."""
-
-        async def begin() -> Message:
-            if self._held is None:
-                try:
-                    async with asyncio.timeout(self._settings.body_s):
-                        await self._hold(self._limits.uploads, 1)
-                except TimeoutError:
-                    raise self._refuse(*_BUSY) from None
-            return await receive()
-
-        return begin
+    async def _hold_large(self) -> None:
+        """The first part of a large body is there: the rest needs room among the large ones."""
+        await self._hold(self._limits.large[self._caller], self._size or self._limit.body_bytes)
+        self._is_large = True
+        budget, amount = self._held.pop(0)
+        budget.give_back(self._holder, amount)
 
     async def _hold(self, budget: Budget, amount: int) -> None:
+        """Wait for room. A body that waits for room among the large ones has some among the small ones, and
+        never the other way round, so two bodies never wait for each other.
+        """
         try:
-            self._held = budget, await budget.take(self._network, amount)
-        except NoRoom:
+            async with asyncio.timeout(self._settings.body_s):
+                self._held.append((budget, await budget.take(self._holder, amount)))
+        except (TimeoutError, NoRoom):
             raise self._refuse(*_BUSY) from None
-
-    async def _grow(self, size: int) -> None:
-        """A body that did not say how large it is got larger than what it has room for."""
-        if self._held is None or size <= self._held[1] or self._held[1] > _FIRST_BYTES:
-            return
-        budget = self._held[0]
-        # Who waited for more while holding some could wait for others who do the same.
-        self._give_back()
-        await self._hold(budget, self._limit.body_bytes)
+        self._give_time()
 
     def _give_back(self) -> None:
-        if self._held is not None:
-            budget, amount = self._held
-            self._held = None
-            budget.give_back(self._network, amount)
+        while self._held:
+            budget, amount = self._held.pop()
+            budget.give_back(self._holder, amount)
 
-    def _moved(self, *, is_exceeded: bool) -> None:
-        """More of a streamed body came."""
+    def _moved(self, *, is_exceeded: bool = False, is_slow: bool = False) -> None:
+        """More of a streamed body came, or did not come."""
         self._give_time()
+        if self._connection is not None:
+            self._connection.touch()
         if is_exceeded:
-            self._refused = *_too_large(self._limit), 0
+            self._refused = *_too_large(self._limit.body_bytes), 0
+        if is_slow:
+            self._refused = *_too_slow(self._settings.pace_s), 0
 
     def _give_time(self) -> None:
         """A body that keeps coming may take as long as it likes."""
@@ -306,8 +396,24 @@ class _Exchange:
         if self._refused is not None and not self._has_begun:
             return
         if message["type"] == "http.response.start":
+            if not self._is_counted and (wait := self._count_stranger()):
+                # It came with a token that is not valid, or to where none is needed.
+                self._refused = 429, _TOO_MANY, wait
+                return
             self._has_begun = True
             self._timer.reschedule(None)
             if close := self._close():
                 message["headers"] = [*message.get("headers", ()), *close]
+        elif len(body := message.get("body", b"")) > PIECE:
+            await self._send_pieces(body, message, send)
+            return
         await send(message)
+
+    async def _send_pieces(self, body: bytes, message: Message, send: Send) -> None:
+        """Send a long part of an answer, so that little of it waits for a client that takes nothing."""
+        for start in range(0, len(body), PIECE):
+            end = start + PIECE
+            more = end < len(body) or message.get("more_body", False)
+            await send({"type": message["type"], "body": body[start:end], "more_body": more})
+            if self._connection is not None:
+                self._connection.touch()

@@ -3,7 +3,7 @@
 
 Names below `assets/` change with their content, so browsers keep them for ever; all others are asked for
 again each time, which costs an empty answer. A path that names no file is one that the page itself knows how
-to show.
+to show. What was read or unpacked once stays in memory, a few MiB in all, so that no answer has a copy of it.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ class Page:
 
     def __init__(self, folder: Path = BUILT) -> None:
         self._files = load_files(folder)
+        self._bodies: dict[bytes, bytes] = {}
+        """By tag."""
 
     @property
     def is_built(self) -> bool:
@@ -76,11 +78,39 @@ class Page:
         path, head = scope["path"], scope["method"] == "HEAD"
         found = find_file(self._files, path)
         if found is not None:
-            await _give(found, scope, send, head=head)
+            await self._give(found, scope, send, head=head)
         elif self.is_built or is_file_name(path):
             await send_error(send, 404, f"there is no {path}")
         else:
             await _send(send, 503, _NOT_BUILT, [(b"content-type", _KINDS[".html"])], head=head)
+
+    async def _give(self, found: PageFile, scope: Scope, send: Send, *, head: bool) -> None:
+        is_packed = found.is_packed and takes_gzip(header_of(scope, b"accept-encoding"))
+        # The same thing packed and unpacked is not the same bytes.
+        tag = found.tag if is_packed or not found.is_packed else found.tag[:-1] + b'-p"'
+        headers = [(b"etag", tag), (b"cache-control", found.lasts), (b"vary", b"accept-encoding")]
+        if tag in header_of(scope, b"if-none-match"):
+            await send({"type": "http.response.start", "status": 304, "headers": headers})
+            await send({"type": "http.response.body"})
+            return
+        body = self._bodies.get(tag)
+        if body is None:
+            try:
+                body = await asyncio.to_thread(self._load, found, tag)
+            except (OSError, EOFError, ValueError):
+                await send_error(send, 503, "the page is being built anew; reload it in a moment")
+                return
+        headers.append((b"content-type", found.kind))
+        if is_packed:
+            headers.append((b"content-encoding", b"gzip"))
+        await _send(send, 200, body, headers, head=head)
+
+    def _load(self, found: PageFile, tag: bytes) -> bytes:
+        """Read a file, and unpack it if its tag is that of the unpacked one."""
+        if tag not in self._bodies:
+            data = found.path.read_bytes()
+            self._bodies[tag] = data if tag == found.tag else gzip.decompress(data)
+        return self._bodies[tag]
 
 
 def load_files(folder: Path) -> Mapping[str, PageFile]:
@@ -120,31 +150,6 @@ def takes_gzip(accepted: bytes) -> bool:
         return False
     weight = found["weight"]
     return weight is None or bool(weight.strip(b"0."))
-
-
-async def _give(found: PageFile, scope: Scope, send: Send, *, head: bool) -> None:
-    is_packed = found.is_packed and takes_gzip(header_of(scope, b"accept-encoding"))
-    # The same thing packed and unpacked is not the same bytes.
-    tag = found.tag if is_packed or not found.is_packed else found.tag[:-1] + b'-p"'
-    headers = [(b"etag", tag), (b"cache-control", found.lasts), (b"vary", b"accept-encoding")]
-    if tag in header_of(scope, b"if-none-match"):
-        await send({"type": "http.response.start", "status": 304, "headers": headers})
-        await send({"type": "http.response.body"})
-        return
-    try:
-        body = await asyncio.to_thread(_read, found, unpacked=found.is_packed and not is_packed)
-    except (OSError, EOFError, ValueError):
-        await send_error(send, 503, "the page is being built anew; reload it in a moment")
-        return
-    headers.append((b"content-type", found.kind))
-    if is_packed:
-        headers.append((b"content-encoding", b"gzip"))
-    await _send(send, 200, body, headers, head=head)
-
-
-def _read(found: PageFile, *, unpacked: bool) -> bytes:
-    data = found.path.read_bytes()
-    return gzip.decompress(data) if unpacked else data
 
 
 async def _send(send: Send, status: int, body: bytes, headers: Headers, *, head: bool) -> None:

@@ -3,7 +3,8 @@
 
 The server that this builds upon waits for ever for the first byte of a request and for the last of its head,
 and keeps as much of it as is sent. It keeps all trailers of a body and all requests that are sent before the
-first one is answered, too; here trailers are dropped, and both are bounded.
+first one is answered, too; here trailers are dropped, and both are bounded. It waits for ever for a client
+that takes nothing of an answer; here such a connection ends.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Sized
 from typing import Any, Final, cast
 
@@ -18,11 +20,21 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from muster.service.edge.answers import render_error
-from muster.service.edge.connections import CONNECTION_KEY, Connection, cached_network_of
-from muster.service.edge.quiet_log import QuietLog
+from muster.service.edge.connections import CONNECTION_KEY
+from muster.serving.accept import reset
+from muster.serving.connections import Connection, cached_network_of
+from muster.serving.quiet_log import QuietLog
 
-HEAD_BYTES: Final = 64 << 10
+HEAD_BYTES: Final = 48 << 10
 HEAD_S: Final = 30.0
+HELD_BYTES: Final = 96 << 10
+"""Memory for all heads of a connection: of the request that is answered, and of those behind it."""
+HEADER_BYTES: Final = 128
+"""Memory that a header takes besides its characters."""
+STALL_S: Final = 20.0
+"""How long a client may take to make room for the next piece of an answer; at most 128 KiB are queued."""
+READ_AHEAD: Final = 32 << 10
+"""Bytes that TLS reads while the application reads nothing."""
 MAX_HEADERS: Final = 100
 """In the head of a request, and as many trailers behind its body."""
 MAX_WAITING: Final = 8
@@ -80,19 +92,35 @@ class GuardedProtocol(HttpToolsProtocol):
     is_made = False
     _discarded: int | None = None
     """How much was discarded behind the last answer; None before."""
+    stall_s = STALL_S
+    _stall: asyncio.TimerHandle | None = None
+    """Runs while the client takes nothing of what is queued."""
+    _cost = 0
+    """Memory for the head that is being read."""
+    _costs: deque[int]
+    """The same of requests that are not answered yet."""
+    _held = 0
+    """Memory for all heads."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.is_made = True
+        self._costs = deque()
         self.flow = _Flow(transport, self.pipeline)
+        # Together with what the transport below TLS queues, and pieces, this is at most 128 KiB.
+        transport.set_write_buffer_limits(1)
+        if (limit_reading := getattr(transport, "set_read_buffer_limits", None)) is not None:
+            limit_reading(READ_AHEAD)
         network = cached_network_of(self.client[0]) if self.client else ""
         self.logger = cast("logging.Logger", CallerLog(network))
         if self.connection is not None:
             self.connection.close = transport.abort
+        self._touch()
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_stall()
         self._unset_keepalive_if_required()
         if self.connection is not None:
             self.connection.ended()
@@ -137,6 +165,16 @@ class GuardedProtocol(HttpToolsProtocol):
         elif not self.transport.is_closing():
             super().send_400_response(msg)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._stall is None:
+            self._stall = self.loop.call_later(self.stall_s, reset, self.transport)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_stall()
+        self._touch()
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
         if self.connection is not None:
@@ -153,7 +191,12 @@ class GuardedProtocol(HttpToolsProtocol):
             self._refuse_head(f"the request has more than {MAX_HEADERS} headers")
             raise Excess
         if self._is_in_head:
+            self._hold(len(name) + len(value) + HEADER_BYTES)
             super().on_header(name, value)
+
+    def on_url(self, url: bytes) -> None:
+        self._hold(len(url))
+        super().on_url(url)
 
     def on_headers_complete(self) -> None:
         self._is_in_head = False
@@ -162,6 +205,9 @@ class GuardedProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MAX_WAITING:
             self.transport.abort()
             raise Excess
+        self._touch()
+        self._costs.append(self._cost)
+        self._cost = 0
         super().on_headers_complete()
         self.cycle.transport = cast("asyncio.Transport", _Closing(self))
         if not self.pipeline:
@@ -172,6 +218,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_response_complete(self) -> None:
+        self._held -= self._costs.popleft()
         if self.pipeline:
             self._answered = self.pipeline[-1][0]
         super().on_response_complete()
@@ -190,6 +237,23 @@ class GuardedProtocol(HttpToolsProtocol):
         self.flow.resume_reading()
         self._stop_timer()
         self._timer = self.loop.call_later(LINGER_S, self.transport.close)
+
+    def _hold(self, size: int) -> None:
+        """Account for a part of a head; too many of them end the connection."""
+        self._cost += size
+        self._held += size
+        if self._held > HELD_BYTES:
+            self.transport.abort()
+            raise Excess
+
+    def _touch(self) -> None:
+        if self.connection is not None:
+            self.connection.touch()
+
+    def _stop_stall(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
 
     def _unsupported_upgrade_warning(self) -> None:
         self.logger.warning("a request to upgrade to another protocol was answered as plain HTTP")

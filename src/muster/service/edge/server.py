@@ -5,21 +5,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import socket
 import ssl
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any, Final, cast
 
 import uvicorn
 
-from muster.service.edge.connections import Connection, Connections
 from muster.service.edge.protocol import GuardedProtocol, server_settings
-from muster.service.edge.quiet_log import QuietLog
 from muster.serving.accept import accept_all, begin
+from muster.serving.connections import Connection, Connections
+from muster.serving.quiet_log import QuietLog
 
 DRAIN_S: Final = 10.0
+_LOST_WRITES: Final = ("SSL connection is closed", "socket.send() raised exception.")
+"""What event loops log of each piece of an answer whose client went away, without a limit."""
+_BATCH: Final = 32
+"""Connections that are accepted before others have their turn."""
+_READ_AHEAD: Final = 64 << 10
+"""Bytes that the kernel takes from a client before they are read; less than by default."""
 
 
 @contextlib.asynccontextmanager
@@ -41,6 +49,7 @@ async def serve(
         ssl_context_factory=None if context is None else lambda *_: context,
         **server_settings(),
     )
+    logging.getLogger("asyncio").addFilter(_is_no_lost_write)
     server = Server(config, connections)
     task = asyncio.ensure_future(server.serve([listening]))
     up = asyncio.ensure_future(server.up.wait())
@@ -51,6 +60,10 @@ async def serve(
         up.cancel()
         server.should_exit = True
         await task
+
+
+def _is_no_lost_write(record: logging.LogRecord) -> bool:
+    return record.msg not in _LOST_WRITES
 
 
 class Server(uvicorn.Server):
@@ -85,7 +98,10 @@ class Server(uvicorn.Server):
 
 
 class Listener:
-    """Accepts connections on one socket."""
+    """Accepts connections on one socket, and begins TLS with one of each network in turns.
+
+    The first step of TLS costs half a millisecond: without turns, a newcomer would wait for all of a crowd.
+    """
 
     def __init__(
         self,
@@ -95,19 +111,28 @@ class Listener:
         context: ssl.SSLContext | None,
     ) -> None:
         self._make_protocol, self._connections, self._context = make_protocol, connections, context
-        self._starting: set[asyncio.Task[None]] = set()
+        self._starting: set[asyncio.Task[bool]] = set()
+        self._accepted: dict[str, deque[tuple[socket.socket, Connection]]] = {}
+        """Connections that were not begun yet, by network."""
+        self._has_accepted = asyncio.Event()
         self._quiet = QuietLog(logging.getLogger("muster.service"), asyncio.get_running_loop().time)
-        self._task = asyncio.ensure_future(accept_all(listening.dup(), self._open, self._complain))
+        # Accepted sockets have it from this one.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _READ_AHEAD)
+        accepting = accept_all(listening.dup(), self._open, self._complain, batch=_BATCH)
+        self._tasks = asyncio.ensure_future(accepting), asyncio.ensure_future(self._begin_in_turns())
 
     def close(self) -> None:
         """Accept no more; connections that are open stay."""
-        self._task.cancel()
-        for each in self._starting:
+        for each in (*self._tasks, *self._starting):
             each.cancel()
+        for accepted, connection in itertools.chain(*self._accepted.values()):
+            connection.ended()
+            accepted.close()
+        self._accepted.clear()
 
     async def wait_closed(self) -> None:
         """Wait until nothing is accepted any more."""
-        await asyncio.gather(self._task, *self._starting, return_exceptions=True)
+        await asyncio.gather(*self._tasks, *self._starting, return_exceptions=True)
 
     def _complain(self, error: OSError) -> None:
         self._quiet.note("", "cannot accept connections: %s", error.strerror)
@@ -117,21 +142,42 @@ class Listener:
         if connection is None:
             accepted.close()
             return
-        task = asyncio.ensure_future(self._begin(accepted, connection))
-        connection.close = partial(_cancel, task)
-        self._starting.add(task)
-        task.add_done_callback(self._starting.discard)
+        connection.close = accepted.close
+        self._accepted.setdefault(connection.network, deque()).append((accepted, connection))
+        self._has_accepted.set()
 
-    async def _begin(self, accepted: socket.socket, connection: Connection) -> None:
-        protocol = self._make_protocol(connection)
-        try:
-            await begin(accepted, protocol, self._context)
-        finally:
-            if not protocol.is_made:
-                connection.ended()
-                protocol.forget()
-                accepted.close()
+    async def _begin_in_turns(self) -> None:
+        while True:
+            if not self._accepted:
+                self._has_accepted.clear()
+                await self._has_accepted.wait()
+            network = next(iter(self._accepted))
+            waiting = self._accepted.pop(network)
+            accepted, connection = waiting.popleft()
+            if waiting:
+                self._accepted[network] = waiting
+            if connection.is_open:  # It was not closed to make room.
+                protocol = self._make_protocol(connection)
+                task = asyncio.create_task(begin(accepted, protocol, self._context))
+                connection.close = partial(_cancel, task)
+                self._starting.add(task)
+                task.add_done_callback(partial(self._begun, accepted, connection, protocol))
+                await asyncio.sleep(0)
+
+    def _begun(
+        self,
+        accepted: socket.socket,
+        connection: Connection,
+        protocol: GuardedProtocol,
+        task: asyncio.Task[bool],
+    ) -> None:
+        """TLS began, or not; a task that was cancelled may not even have run."""
+        self._starting.discard(task)
+        if not protocol.is_made:
+            connection.ended()
+            protocol.forget()
+            accepted.close()
 
 
-def _cancel(task: asyncio.Future[None]) -> None:
+def _cancel(task: asyncio.Task[bool]) -> None:
     task.cancel()

@@ -30,7 +30,15 @@ from muster.certificates.issue import (
     make_authority,
     render_certificate,
 )
-from muster.certificates.keys import P256, Random, make_key, parse_key, public_der, render_key
+from muster.certificates.keys import (
+    P256,
+    PrivateKey,
+    Random,
+    make_key,
+    parse_key,
+    public_der,
+    render_key,
+)
 from muster.certificates.parse import parse_certificate
 from muster.errors import UserError, cannot
 from muster.files import save_file
@@ -62,6 +70,7 @@ class Identity:
     key: Path | None = None
     """The key, where it is in a file of its own."""
     expires_at: datetime | None = None
+    """When the first certificate ends of those that callers need to trust it."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +81,18 @@ class Moment:
     random: Random
 
 
-def make_identity(folder: Path, names: Sequence[str], moment: Moment) -> Identity:
+def make_identity(
+    folder: Path, names: Sequence[str], moment: Moment, authority: Authority | None = None
+) -> Identity:
     """The identity of a service; certificates are made when there is none for these names, or it is old."""
     _check_names(names)
-    authority = load_authority(folder, moment)
+    authority = authority or load_authority(folder, moment)
     path = folder / SERVER_FILE
     found = _find_certificate(path, authority, names, moment.now)
     if found is None:
         found = _renew(path, authority, names, moment)
-    return Identity(path, authority.pem, fingerprint(found), expires_at=found.not_valid_after_utc)
+    ends = min(found.not_valid_after_utc, authority.certificate.not_valid_after_utc)
+    return Identity(path, authority.pem, fingerprint(found), expires_at=ends)
 
 
 def make_context(path: Path, key: Path | None = None) -> ssl.SSLContext:
@@ -128,13 +140,26 @@ def load_authority(folder: Path, moment: Moment) -> Authority:
             f"{path} does not hold a private key",
             hint="restore it from a backup, or remove it: a new authority is made, which nobody trusts yet",
         )
-    certificate = _load_certificate(folder / AUTHORITY)
-    if certificate is None or public_der(certificate.public_key()) != public_der(key.public_key()):  # type: ignore[arg-type]
-        name = common_name(f"muster {hashlib.sha256(public_der(key.public_key())).hexdigest()[:8]}")
-        authority = make_authority(name, key, Term(str(folder), moment.now - SKEW, TEN_YEARS))
-        save_file(folder / AUTHORITY, authority.pem.encode("ascii"))
-        return authority
-    return Authority(certificate, key)
+    return certify_authority(folder, key, moment.now)
+
+
+def certify_authority(folder: Path, key: PrivateKey, now: datetime) -> Authority:
+    """The authority of a key, with a new certificate if there is none or it ends within a year.
+
+    Name and key stay, so callers that trust the certificate from before trust what is signed now, until that
+    one ends.
+    """
+    found, public = _load_certificate(folder / AUTHORITY), public_der(key.public_key())
+    if (
+        found is not None
+        and public_der(found.public_key()) == public  # type: ignore[arg-type]
+        and found.not_valid_after_utc - now > ONE_YEAR
+    ):
+        return Authority(found, key)
+    name = common_name(f"muster {hashlib.sha256(public).hexdigest()[:8]}")
+    authority = make_authority(name, key, Term(str(folder), now - SKEW, TEN_YEARS))
+    save_file(folder / AUTHORITY, authority.pem.encode("ascii"))
+    return authority
 
 
 def _load_certificate(path: Path) -> x509.Certificate | None:

@@ -22,7 +22,8 @@ from muster.service.decisions.hosts import update_host
 from muster.service.decisions.infra_envs import register_infra_env
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import NotFound, StateConflict, Unavailable
-from muster.service.rendezvous.noting import MAX_NAME, note_rivals, note_stranger, tell_clock, welcome
+from muster.service.rendezvous.left_behind import LeftBehind
+from muster.service.rendezvous.noting import note_rivals, tell_clock
 from muster.service.rendezvous.unattended import LOOK_S, FindRivals
 from muster.service.service import Service
 from muster.service.state import Cluster, Host
@@ -46,13 +47,15 @@ class Attended:
     ) -> None:
         self._service, self._meeting, self._admit, self._clock = service, meeting, admit, clock
         self._look_s = look_s
+        self._left_behind = LeftBehind(service, meeting.cluster_id)
         self._admitted: datetime | None = None
         """Which cluster's password lets people in: the one that was made at this time."""
 
     async def run(self) -> None:
         """Go on until cancelled."""
         await self._create()
-        self._service.on_stranger = self._note_stranger
+        self._service.on_stranger = self._left_behind.note
+        self._left_behind.resume()
         await self._look()
         async for _ in self._service.news.follow():
             try:
@@ -92,9 +95,7 @@ class Attended:
             if (change := self._clock) is not None:
                 await self._service.change(lambda: self._realm, lambda draft: tell_clock(draft, change))
                 self._clock = None
-            known = (cluster.strangers or {}).keys() & self._realm.hosts.keys()
-            if known:
-                await self._service.change(lambda: self._realm, lambda draft: welcome(draft, known))
+            await self._left_behind.welcome()
             for host in list(self._realm.hosts.values()):
                 await self._settle_role(host)
             await self._share_time(cluster)
@@ -147,11 +148,3 @@ class Attended:
                 with contextlib.suppress(NotFound, Unavailable):
                     await self._service.change(lambda: self._realm, partial(note_rivals, rivals))
             await asyncio.sleep(self._look_s)
-
-    async def _note_stranger(self, host_id: str, name: str) -> None:
-        """A node reports that an earlier life of the service installed, of which nothing is left."""
-        cluster = self._cluster
-        if cluster is not None and host_id not in (cluster.strangers or {}):
-            await self._service.change(
-                lambda: self._realm, lambda draft: note_stranger(draft, host_id, name[:MAX_NAME])
-            )

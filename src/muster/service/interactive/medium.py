@@ -13,13 +13,13 @@ from muster.config.formats.registries import parse_registries
 from muster.errors import MediaError
 from muster.frozen import dataclass
 from muster.model.bounded_yaml import UNREADABLE, load_document
-from muster.model.medium import CARRIED_RELEASE, RELEASE_KEY
+from muster.model.medium import CARRIED_RELEASE
 from muster.model.meeting import Meeting, parse_environment
 from muster.model.registries import RegistriesConf
 from muster.model.tree import Source
 from muster.release.store.store import LAYOUT
 from muster.service.rendezvous.clock import Window
-from muster.service.rendezvous.reading import load_meeting
+from muster.service.rendezvous.reading import load_meeting, read_release_key
 
 _SITE: Final = "etc/assisted/manifests/agent-cluster-install.yaml"
 _IMAGE_SET: Final = "etc/assisted/manifests/cluster-image-set.yaml"
@@ -58,7 +58,7 @@ def load_generic(root: Path) -> GenericMedium:
         meeting=load_meeting(root),
         pull_secret=_text(root / _LOGINS),
         release_image=_release_image(root),
-        release_key=_text(root / RELEASE_KEY.lstrip("/")),
+        release_key=read_release_key(root),
         store=root / CARRIED_RELEASE if (root / CARRIED_RELEASE / LAYOUT).exists() else None,
         registries=_registries(root / _REGISTRIES),
         trust_bundle=_text(root / _TRUST),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +13,7 @@ from urllib.parse import parse_qsl
 
 from muster.service.edge.connections import CONNECTION_KEY
 from muster.service.media.desk import Asked, Desk, Reply
-from muster.service.media.paths import parse_target
-from muster.serving.sending import ClientGone, Means, Rest, send_copied
+from muster.serving.sending import ClientGone, Means, Rest, count_bytes, send_copied
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -21,7 +21,8 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 _logger: Final = logging.getLogger(__name__)
 _READERS: Final = 8
-_REFUSED: Final = 400
+_LARGE: Final = 64 << 10
+"""Bytes of an answer that is a transfer: its connection leaves those of strangers meanwhile."""
 
 
 class Embedded:
@@ -39,11 +40,10 @@ class Embedded:
         asked = _read(scope)
         loop = asyncio.get_running_loop()
         reply = await loop.run_in_executor(self._readers, self._desk.answer, asked)
-        if reply.head.status < _REFUSED and _is_signed(asked):
-            _note_signed(scope)
         gone = asyncio.ensure_future(_until_gone(receive))
         try:
-            await self._send(reply, send, gone, has_body=asked.method != "HEAD")
+            with _transfer(scope, reply):
+                await self._send(reply, send, gone, has_body=asked.method != "HEAD")
         except ClientGone as error:
             _logger.debug("a client went away: %s", error)
         finally:
@@ -67,17 +67,10 @@ class Embedded:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _is_signed(asked: Asked) -> bool:
-    """Whether an address that was answered is a signed one; some pieces of media are for everybody."""
-    target = parse_target(asked.path, asked.query)
-    return target is not None and not (target.kind is not None and target.kind.is_public)
-
-
-def _note_signed(scope: Message) -> None:
-    """The connection of a request with a good address counts among those of hosts, if there is room."""
+def _transfer(scope: Message, reply: Reply) -> contextlib.AbstractContextManager[None]:
     connection = scope.get("state", {}).get(CONNECTION_KEY)
-    if connection is not None:
-        connection.belongs_to("hosts")
+    is_large = sum(map(count_bytes, reply.parts)) > _LARGE
+    return connection.transfer() if connection is not None and is_large else contextlib.nullcontext()
 
 
 def _read(scope: Message) -> Asked:

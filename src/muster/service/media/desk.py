@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import field, replace
@@ -22,6 +23,7 @@ from muster.service.media.order import Kind, MediumOrder
 from muster.service.media.paths import Target, parse_target
 from muster.service.media.signing import AddressRefused, Reason, Signer
 from muster.serving.head import Head, Headers
+from muster.serving.quiet_log import QuietLog
 from muster.serving.ranges import Choice, Span, choose, render_date
 from muster.serving.sending import FilePart, Part
 
@@ -85,6 +87,7 @@ class Desk:
         self._signer = signer
         self._is_open = is_open
         """Whether media are given away without a token, too."""
+        self._quiet = QuietLog(_logger, time.monotonic)
 
     def answer(self, asked: Asked) -> Reply:
         """The answer to a request; it may take a while when a medium is asked for the first time."""
@@ -96,16 +99,20 @@ class Desk:
         try:
             return self._send(asked, target)
         except AddressRefused as error:
-            _logger.info("%s is refused: %s", target.kind, error.reason)
+            self._report(logging.INFO, target, "%s is refused: %s", error.reason)
             return _refusal(403, error.message)
         except ExternalError as error:
-            _logger.error("%s cannot be served: %s", target.kind, error.message)  # noqa: TRY400
+            self._report(logging.ERROR, target, "%s cannot be served: %s", error.message)
             return _error(500, "the base image cannot be read; the log of the service says more")
         except NotThere as error:
             return _error(404, error.message)
         except MusterError as error:
-            _logger.error("%s cannot be served: %s", target.kind, error.message)  # noqa: TRY400
+            self._report(logging.ERROR, target, "%s cannot be served: %s", error.message)
             return _error(500, error.message)
+
+    def _report(self, level: int, target: Target, message: str, reason: str) -> None:
+        """One line a minute for each reason: anybody can ask for a medium as often as they like."""
+        self._quiet.write(level, f"{target.kind} {reason}", message, target.kind, reason)
 
     def _send(self, asked: Asked, target: Target) -> Reply:
         held = ExitStack()

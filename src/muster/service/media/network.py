@@ -12,12 +12,15 @@ from muster.config.document.parse import parse_yaml
 from muster.config.network import read_network
 from muster.errors import UserError
 from muster.frozen import dataclass
+from muster.model.bounded_yaml import MAX_REQUEST_NODES
 from muster.model.catalogue import Severity
 from muster.model.plan import Card
 from muster.model.problem import Problem, in_order
 from muster.model.tree import Source
 from muster.model.wire.infra_env import HostStaticNetworkConfig
 
+_MOST_TEXT: Final = 128 << 10
+"""Characters of the network of one host."""
 _MAC: Final = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", re.IGNORECASE)
 
 
@@ -69,7 +72,12 @@ def _read_cards(host: HostStaticNetworkConfig, where: str) -> Iterator[Card]:
 
 
 def _read_yaml(text: str, where: str) -> tuple[tuple[str, str], ...]:
-    documents, problems = parse_yaml(Source(f"{where}.network_yaml", text))
+    if len(text) > _MOST_TEXT:
+        raise UserError(
+            f"{where}.network_yaml is longer than {_MOST_TEXT >> 10} KiB",
+            hint="leave out interfaces that the host does not need to start",
+        )
+    documents, problems = parse_yaml(Source(f"{where}.network_yaml", text), MAX_REQUEST_NODES)
     _refuse(problems)
     if len(documents) != 1:
         raise UserError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -17,6 +18,7 @@ from aiohttp import web
 
 from muster.service.media.desk import Asked, Desk
 from muster.serving.delivery import cut, send_parts
+from muster.serving.quiet_log import QuietLog
 from muster.serving.sending import ClientGone, Means, Unreadable
 from muster.serving.server import Place, open_server
 
@@ -35,6 +37,7 @@ class Counter:
         self._readers = ThreadPoolExecutor(_READERS, "media-read")
         self._senders = ThreadPoolExecutor(_SENDERS, "media-send")
         self._means = Means(self._senders, patience_s)
+        self._quiet = QuietLog(_logger, time.monotonic)
         self._active = 0
         self.idle = asyncio.Event()
         """Set while nobody is being answered."""
@@ -53,17 +56,21 @@ class Counter:
             _logger.debug("%s went away: %s", request.remote, error)
             raise cut(request) from error
         except Unreadable as error:
-            _logger.error("a base image cannot be read: %s", error)  # noqa: TRY400
+            self._report("a base image cannot be read: %s", error)
             raise cut(request) from error
         except ConnectionResetError:
             raise
         except Exception as error:
-            _logger.error("a request for a medium failed: %r", error)  # noqa: TRY400
+            self._report("a request for a medium failed: %r", error)
             raise cut(request) from error
         finally:
             self._active -= 1
             if not self._active:
                 self.idle.set()
+
+    def _report(self, message: str, error: Exception) -> None:
+        """One line a minute for each kind of error: clients repeat what failed."""
+        self._quiet.write(logging.ERROR, type(error).__name__, message, error)
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}

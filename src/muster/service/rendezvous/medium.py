@@ -25,14 +25,14 @@ from muster.config.resolve import resolve_site
 from muster.frozen import dataclass
 from muster.image.secrets import KeyName
 from muster.model.bounded_yaml import UNREADABLE, load_document
-from muster.model.medium import RELEASE_KEY
+from muster.model.medium import RELEASE_KIND
 from muster.model.meeting import AGENT_TOKEN, HINTS_FROM, Meeting
 from muster.model.plan import Plan
 from muster.model.site import Environment, Site
 from muster.release.node.authorities import SiteAuthorities
 from muster.service.edge.given import Given
 from muster.service.rendezvous.clock import Window, find_window
-from muster.service.rendezvous.reading import load_meeting, read_text, unusable
+from muster.service.rendezvous.reading import load_meeting, read_release_key, read_text, unusable
 
 _ASSISTED: Final = "etc/assisted"
 _TLS: Final = "opt/agent/tls"
@@ -69,7 +69,9 @@ def load_medium(root: Path) -> Medium:
     return Medium(
         meeting=meeting,
         site=site,
-        plan=dataclasses.replace(resolve_site(site), release_key=_release_key(root)),
+        plan=dataclasses.replace(
+            resolve_site(site), release_key=read_release_key(root), release_kind=_release_kind(root)
+        ),
         authorities=_load_authorities(root / _TLS),
         certificate=Given(own / "tls/service.crt", own / "tls/service.key"),
         token_key=read_text(own / "tokens/key.pem"),
@@ -78,9 +80,10 @@ def load_medium(root: Path) -> Medium:
     )
 
 
-def _release_key(root: Path) -> str:
-    path = root / RELEASE_KEY.lstrip("/")
-    return read_text(path) if path.exists() else ""
+def _release_kind(root: Path) -> str:
+    """The kind of release that the medium was made for; empty when it does not say."""
+    path = root / RELEASE_KIND.lstrip("/")
+    return read_text(path).strip() if path.exists() else ""
 
 
 def _load_site(root: Path, meeting: Meeting) -> Site:

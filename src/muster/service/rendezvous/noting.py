@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the service of a site notes in its log: its clock, others with its address, nodes that it forgot."""
+"""What the service of a site notes in its log: its clock, others with its address, its release."""
 
 from __future__ import annotations
-
-from collections.abc import Set
-from typing import Final
 
 from muster.clock import Change
 from muster.service.realm import Draft
 from muster.service.state import AddOn, ReleaseSight
-
-MAX_NAME: Final = 64
-_MOST_STRANGERS: Final = 100
 
 
 def tell_clock(draft: Draft, change: Change) -> None:
@@ -34,19 +28,3 @@ def note_release(found: ReleaseSight, add_ons: tuple[AddOn, ...], draft: Draft) 
     if found.trouble:
         text = f"The release of the site cannot be fetched: {found.trouble}"
         draft.tell(draft.cluster, "release_not_fetched", text, severity="warning")
-
-
-def note_stranger(draft: Draft, host_id: str, name: str) -> None:
-    """A node runs whose installation the service lost with its memory."""
-    strangers = draft.cluster.strangers or {}
-    if host_id in draft.hosts or len(strangers) >= _MOST_STRANGERS:
-        return
-    draft.change(draft.cluster, strangers={**strangers, host_id: name})
-    text = f"Host {name} runs from its disk with keys that were lost when the rendezvous host restarted"
-    draft.tell(draft.cluster, "host_left_behind", text, severity="error", host_id=host_id)
-
-
-def welcome(draft: Draft, ids: Set[str]) -> None:
-    """They registered: what they were before does not matter any more."""
-    left = {id: name for id, name in (draft.cluster.strangers or {}).items() if id not in ids}
-    draft.change(draft.cluster, strangers=left)

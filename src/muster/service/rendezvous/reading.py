@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from muster.errors import MediaError
+from muster.errors import MediaError, MusterError
+from muster.model.medium import RELEASE_KEY
 from muster.model.meeting import ENVIRONMENT, Meeting, parse_meeting
 
 
@@ -25,6 +26,24 @@ def read_text(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise unusable(path, (reason or str(error)).lower()) from error
+
+
+def read_release_key(root: Path) -> str:
+    """The public key (PEM) that signatures of releases are checked with; empty if the medium has none.
+
+    A file without a key is an error: nothing would be checked.
+    """
+    path = root / RELEASE_KEY.lstrip("/")
+    if not path.exists():
+        return ""
+    from muster.signature import parse_public_key
+
+    text = read_text(path)
+    try:
+        parse_public_key(text.encode(), path)
+    except MusterError as error:
+        raise unusable(path, "it does not hold a public key") from error
+    return text
 
 
 def unusable(path: Path, why: str) -> MediaError:

@@ -23,9 +23,11 @@ from muster.release.off_loop import off_loop
 from muster.release.text import parse_release
 
 if TYPE_CHECKING:
+    from muster.model.site import Site
     from muster.release.mirror.sides import Origin
     from muster.release.oci.client import Settings
     from muster.release.ports import Source
+    from muster.service.rendezvous.medium import Medium
 
 _LARGEST: Final = 64 << 20
 _FIRST_S: Final = 1.0
@@ -41,6 +43,10 @@ def _no_settings() -> Settings:
     from muster.release.oci.client import Settings
 
     return Settings()
+
+
+def _nothing_refused(_kind: str) -> str:
+    return ""
 
 
 async def _tell_nobody(_news: object) -> None:
@@ -59,12 +65,49 @@ class ReleasePlace:
     """Where the medium is looked for."""
     key: str = ""
     """The public key (PEM) whose owner must have signed it; empty when no signature is required."""
+    kind: str = ""
+    """The kind that the medium was made for; empty when it does not say."""
+    find_refused: Callable[[str], str] = _nothing_refused
+    """Why a kind of release does not do what the site asks for; empty when it does."""
 
 
-def place_of(plan: Plan, root: Path = Path("/")) -> ReleasePlace:
+def place_of(medium: Medium, root: Path = Path("/")) -> ReleasePlace:
     """Where the release of a site is."""
-    settings = partial(settings_of, plan)
-    return ReleasePlace(plan.release_image, plan.architecture, settings, root, plan.release_key)
+    plan = medium.plan
+    return ReleasePlace(
+        image=plan.release_image,
+        architecture=plan.architecture,
+        settings=partial(settings_of, plan),
+        root=root,
+        key=plan.release_key,
+        kind=plan.release_kind,
+        find_refused=partial(find_refused, medium.site),
+    )
+
+
+def find_refused(site: Site, kind: str) -> str:
+    """Why a kind of release does not do what a site asks for; empty when it does."""
+    from muster.config.rules.settings import settings_problems
+    from muster.model.catalogue import Severity
+
+    problems = settings_problems(site, kind)
+    return "; ".join(each.message for each in problems if each.severity is Severity.ERROR)
+
+
+def check_kind(place: ReleasePlace, found: Release) -> None:
+    """Refuse a release of another kind than that of the medium, with a UserError.
+
+    If the medium does not say the kind, the settings of the site are judged now.
+    """
+    if place.kind and place.kind != found.kind:
+        raise UserError(
+            f"the medium was made for a release of kind {place.kind},"
+            f" and {place.image} is of kind {found.kind}",
+            hint="make the medium again with `muster agent create image`, and boot all hosts from it",
+        )
+    if not place.kind and (why := place.find_refused(found.kind)):
+        hint = "change the site's files, make the medium again, and boot all hosts from it"
+        raise UserError(why, hint=hint)
 
 
 class SiteRelease:
@@ -118,7 +161,9 @@ class SiteRelease:
                 f"{place.image} is no release of Kubernetes",
                 hint="name one that `muster release build` made, and mirror it to the site",
             )
-        return parse_release(files[RELEASE_FILE], place.image)
+        found = parse_release(files[RELEASE_FILE], place.image)
+        await off_loop(check_kind, place, found)
+        return found
 
 
 async def _trusted(origins: Sequence[Origin], place: ReleasePlace) -> Source:

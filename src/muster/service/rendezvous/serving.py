@@ -115,7 +115,7 @@ async def serve_live(
     medium: Medium, data: Path, listening: socket.socket, here: Here
 ) -> AsyncIterator[Running]:
     """Serve a site whose hosts booted its medium, and install it; until the body ends."""
-    kept, release = keep(data, medium), SiteRelease(place_of(medium.plan))
+    kept, release = keep(data, medium), SiteRelease(place_of(medium))
     disabled = frozenset() if medium.plan.ntp_sources else NO_TIME_SERVERS
     settings = settings_of(kept, data, terms_of(medium, here.tuning), House("site", medium.meeting))
     settings = dataclasses.replace(settings, disabled=disabled)

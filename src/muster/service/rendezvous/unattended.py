@@ -28,14 +28,8 @@ from muster.service.decisions.installing import begin_installation
 from muster.service.derive.names import effective_name
 from muster.service.realm import Draft, Realm
 from muster.service.refusals import NotFound, StateConflict, Unavailable
-from muster.service.rendezvous.noting import (
-    MAX_NAME,
-    note_release,
-    note_rivals,
-    note_stranger,
-    tell_clock,
-    welcome,
-)
+from muster.service.rendezvous.left_behind import LeftBehind
+from muster.service.rendezvous.noting import note_release, note_rivals, tell_clock
 from muster.service.service import Service
 from muster.service.site_order import Wish, find_wish
 from muster.service.state import AddOn, Cluster, Host, ReleaseSight
@@ -84,6 +78,7 @@ class Unattended:
         self._service, self._course, self._clock, self._look_s = service, course, clock, look_s
         self._applied: dict[str, Seen] = {}
         """For which hosts, as they were then, the files were applied in this life of the service."""
+        self._left_behind = LeftBehind(service, course.meeting.cluster_id)
         self._created = asyncio.Event()
         self._attempts = 0
 
@@ -91,7 +86,8 @@ class Unattended:
         """Go on until cancelled."""
         await self.create()
         self._created.set()
-        self._service.on_stranger = self._note_stranger
+        self._service.on_stranger = self._left_behind.note
+        self._left_behind.resume()
         if (change := self._clock) is not None:
             await self._service.change(lambda: self._realm, lambda draft: tell_clock(draft, change))
         await self._look()
@@ -160,22 +156,13 @@ class Unattended:
                 await self._service.change(lambda: self._realm, partial(note_rivals, rivals))
             await asyncio.sleep(self._look_s)
 
-    async def _note_stranger(self, host_id: str, name: str) -> None:
-        """A node reports that an earlier life of the service installed, of which nothing is left."""
-        if self._cluster.strangers is None or host_id not in self._cluster.strangers:
-            await self._service.change(
-                lambda: self._realm, lambda draft: note_stranger(draft, host_id, name[:MAX_NAME])
-            )
-
     @property
     def _cluster(self) -> Cluster:
         return self._service.engine.cluster(self._course.meeting.cluster_id)
 
     async def _look(self) -> None:
         """Do what is next."""
-        known = (self._cluster.strangers or {}).keys() & self._realm.hosts.keys()
-        if known:
-            await self._service.change(lambda: self._realm, lambda draft: welcome(draft, known))
+        await self._left_behind.welcome()
         for host in list(self._realm.hosts.values()):
             if host.inventory is None:
                 continue

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from typing import Any, Final
+from collections.abc import Iterable, Set
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -29,11 +29,13 @@ from muster.model.wire.reports import (
 from muster.service.derive.addresses import is_inside
 from muster.service.derive.disks import device_path
 from muster.service.derive.names import effective_name
+from muster.service.derive.phases import is_cluster_open
 from muster.service.realm import Draft
 from muster.service.refusals import BadRequest
-from muster.service.replies.reading import check_kept, read_output
+from muster.service.replies.reading import check_items, check_kept, read_output
 from muster.service.state import Host
 
+V = TypeVar("V", ApiVip, IngressVip)
 _MOST_SOURCES: Final = 128
 _MOST_NETWORKS: Final = 32
 _MOST_FREE: Final = 1024
@@ -201,6 +203,7 @@ def _outline(ignition: str | None) -> str | None:
     """Which files and encrypted volumes a configuration makes; what is in them is nobody's business."""
     if not ignition:
         return None
+    check_items("the ignition of step api-vip-connectivity-check", ignition)
     try:
         storage = msgspec.json.decode(ignition)["storage"]
         files = [{"path": each["path"]} for each in (storage.get("files") or ())[:_MOST_FILES]]
@@ -208,31 +211,53 @@ def _outline(ignition: str | None) -> str | None:
             {name: each[name] for name in ("name", "clevis") if name in each}
             for each in storage.get("luks") or ()
         ]
-    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+        return msgspec.json.encode({"storage": {"files": files, "luks": luks}}).decode()
+    except (msgspec.DecodeError, RecursionError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return msgspec.json.encode({"storage": {"files": files, "luks": luks}}).decode()
 
 
-def take_leases(draft: Draft, host: Host, reply: StepReply) -> None:
-    """Which virtual addresses a DHCP server gave."""
-    if draft.is_pool or not draft.cluster.vip_dhcp_allocation:
+def take_leases(draft: Draft, host: Host, reply: StepReply, asked: Set[str]) -> None:
+    """Virtual addresses that a DHCP server gave. The first answer counts until a person changes it.
+
+    They are settled when the installation begins. A later answer that differs is reported and not taken.
+    """
+    if draft.is_pool or not asked or reply.exit_code or not draft.cluster.vip_dhcp_allocation:
+        return
+    cluster = draft.cluster
+    if not is_cluster_open(cluster):
         return
     found = read_output("dhcp-lease-allocate", reply.output or "", DhcpAllocationResponse)
-    networks = [each.cidr or "" for each in draft.cluster.machine_networks]
-    for address in (found.api_vip_address, found.ingress_vip_address):
-        if len(address) > _LONGEST_ADDRESS or not any(is_inside(address, network) for network in networks):
+    given = (found.api_vip_address, found.ingress_vip_address)
+    networks = [each.cidr or "" for each in cluster.machine_networks]
+    for address in given:
+        if len(address) > _LONGEST_ADDRESS or not _is_in_any(address, networks):
             shown = address[:_LONGEST_ADDRESS]
             raise BadRequest(
                 f"output of step dhcp-lease-allocate: {shown} is not in the machine network",
                 hint=f"check the DHCP server of host {effective_name(host)}",
             )
-    id = draft.cluster.id
-    api, ingress = draft.cluster.api_vips, draft.cluster.ingress_vips
-    if [each.ip for each in api] != [found.api_vip_address]:
-        api = (ApiVip(cluster_id=id, ip=found.api_vip_address),)
-    if [each.ip for each in ingress] != [found.ingress_vip_address]:
-        ingress = (IngressVip(cluster_id=id, ip=found.ingress_vip_address),)
-    draft.change(draft.cluster, api_vips=api, ingress_vips=ingress)
+    api, ingress = _settled(cluster.api_vips, networks), _settled(cluster.ingress_vips, networks)
+    known = (*(each.ip or "" for each in api), *(each.ip or "" for each in ingress))
+    if not set(known) <= set(given):
+        message = (
+            f"Host {effective_name(host)}: a DHCP server gave it the virtual addresses {', '.join(given)};"
+            f" the cluster keeps {', '.join(known)}"
+        )
+        draft.tell(host, "other_vip_lease", message, severity="warning")
+    draft.change(
+        cluster,
+        api_vips=api or (ApiVip(cluster_id=cluster.id, ip=given[0]),),
+        ingress_vips=ingress or (IngressVip(cluster_id=cluster.id, ip=given[1]),),
+    )
+
+
+def _settled(vips: tuple[V, ...], networks: Iterable[str]) -> tuple[V, ...]:
+    """Virtual addresses that a lease does not replace: those in the machine networks."""
+    return vips if vips and all(_is_in_any(each.ip or "", networks) for each in vips) else ()
+
+
+def _is_in_any(address: str, networks: Iterable[str]) -> bool:
+    return any(is_inside(address, network) for network in networks)
 
 
 def take_upgrade(draft: Draft, host: Host, reply: StepReply, asked: Set[str]) -> None:

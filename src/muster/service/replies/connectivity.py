@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from heapq import nsmallest
+from itertools import islice
 from math import ceil
 from typing import Final
 
@@ -19,8 +21,9 @@ from muster.model.wire.reports import (
     ConnectivityReport,
     L2Connectivity,
     L3Connectivity,
+    MtuReport,
 )
-from muster.service.derive.addresses import IPV4, IPV6, is_inside
+from muster.service.derive.addresses import IPV4, IPV6, SubnetIndex
 from muster.service.derive.bits import read_bits, write_bits
 from muster.service.derive.directory import Directory, Entry, directory_of, make_entry
 from muster.service.realm import Draft
@@ -40,6 +43,8 @@ _LONGEST_NAME: Final = 64
 _MAX_RTT_MS: Final = 60_000.0
 _MAX_PEERS: Final = 32
 """With so many peers something is told in words; of the rest it is known that they were not reached."""
+MAX_ADDRESSES: Final = 8192
+"""Addresses of peers that one report is taken for: as many as the service asks about at a time."""
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -78,7 +83,7 @@ def _take(draft: Draft, host: Host, output: str) -> None:
     report = read_output("connectivity-check", output, ConnectivityReport)
     directory = directory_of(draft.realm)
     own = directory.entries.get(host.id) or make_entry(host)
-    reading = Reading(own.nics if own is not None else {})
+    reading = Reading(own)
     for remote in report.remote_hosts or ():
         entry = directory.entries.get(remote.host_id or "")
         if entry is not None and entry.id != host.id:
@@ -101,9 +106,11 @@ def _keep(draft: Draft, host: Host, asked: int, output: str) -> None:
 class Reading:
     """What one report says."""
 
-    def __init__(self, nics: Mapping[str, str]) -> None:
-        self._nics = nics
+    def __init__(self, own: Entry | None) -> None:
+        self._nics: Mapping[str, str] = own.nics if own is not None else {}
         """The host's own interface in each of its subnets."""
+        self._subnets = own.subnets if own is not None else SubnetIndex(())
+        self._left = MAX_ADDRESSES
         self.asked = 0
         self.reached: dict[str, int] = {}
         self.wrong: dict[str, Peer] = {}
@@ -111,25 +118,23 @@ class Reading:
         """By all that a peer has: those who answered on all of it."""
 
     def take(self, remote: ConnectivityRemoteHost, entry: Entry) -> None:
-        """What it says of one peer."""
+        """What it says of one peer. Of a peer that it names several times, the first counts."""
         bit = 1 << entry.number
+        if self.asked & bit or self._left < len(entry.addresses):
+            return
+        self._left -= len(entry.addresses)
         self.asked |= bit
         if entry.nics.keys() <= self._nics.keys() and _is_well(remote, entry):
             self._well[entry.names] = self._well.get(entry.names, 0) | bit
             return
         silent = self._take_l2(remote.l2_connectivity or (), entry, bit)
         rtt, loss, unanswered = self._take_l3(remote.l3_connectivity or (), entry, bit)
-        small = [
-            f"{each.remote_ip_address} does not get packets as large as"
-            f" the MTU of {_short(each.outgoing_nic)}"
-            for each in remote.mtu_report or ()
-            if not each.mtu_successful and each.remote_ip_address in entry.addresses
-        ]
+        small = _small_packets(remote.mtu_report or (), entry)
         if silent or unanswered or small or loss or rtt > SLOW_MS:
             doubled = _doubled(remote.l2_connectivity or (), entry)
             self.wrong[entry.id] = Peer(
                 silent=tuple((silent + unanswered)[:_MAX_SENTENCES]),
-                small_packets=tuple(small[:_MAX_SENTENCES]),
+                small_packets=small,
                 doubled=doubled,
                 rtt_ms=ceil(rtt / _RTT_STEP_MS) * _RTT_STEP_MS if rtt > SLOW_MS else 0,
                 loss_percent=ceil(loss),
@@ -137,36 +142,42 @@ class Reading:
 
     def _take_l2(self, answers: Iterable[L2Connectivity], entry: Entry, bit: int) -> list[str]:
         """Who answered on the wire; returns what did not."""
-        addresses, reached = entry.addresses, self.reached
-        answered = set()
-        wrong = []
+        addresses = entry.addresses
+        answered: set[str] = set()
+        wrong: list[str] = []
         for each in answers:
             address = each.remote_ip_address
             if address is None or address not in addresses:
                 continue
             if each.successful:
                 answered.add(address)
-                subnet = self._own(address, addresses[address])
-                reached[subnet] = reached.get(subnet, 0) | bit
-            elif each.remote_mac:  # Silence is told below, in words of its own.
+            elif each.remote_mac and len(wrong) < _MAX_SENTENCES:  # Silence is told below, in other words.
                 nic, mac = _short(each.outgoing_nic), _short(each.remote_mac)
                 wrong.append(f"{address} answered {nic} as {mac}, which it is not")
+        self._note_reached(answered, entry, bit)
         if len(answered) < len(addresses):
             wrong += self._unanswered(entry, answered)
         return wrong
 
+    def _note_reached(self, answered: Iterable[str], entry: Entry, bit: int) -> None:
+        """A peer is reached in the host's own subnets that these addresses of it are in."""
+        for address in answered:
+            if subnet := self._own(address, entry):
+                self.reached[subnet] = self.reached.get(subnet, 0) | bit
+
     def _unanswered(self, entry: Entry, answered: set[str]) -> list[str]:
-        found = []
-        for address, theirs in entry.addresses.items():
-            if address not in answered and ":" not in address and (own := self._own(address, theirs)):
+        found: list[str] = []
+        for address in entry.addresses:
+            if len(found) == _MAX_SENTENCES:
+                break
+            if address not in answered and ":" not in address and (own := self._own(address, entry)):
                 found.append(f"{address} did not answer ARP from {self._nics[own]}")
         return found
 
-    def _own(self, address: str, theirs: str) -> str:
+    def _own(self, address: str, entry: Entry) -> str:
         """The host's own subnet that an address of a peer is in; empty when it is in none."""
-        if theirs in self._nics:
-            return theirs
-        return next((subnet for subnet in self._nics if is_inside(address, subnet)), "")
+        theirs = entry.addresses[address]
+        return theirs if theirs in self._nics else self._subnets.find(*entry.numbers[address])
 
     def _take_l3(
         self, answers: Iterable[L3Connectivity], entry: Entry, bit: int
@@ -174,14 +185,15 @@ class Reading:
         """Who answered from afar: the slowest answer, the largest loss, and what did not answer."""
         addresses = entry.addresses
         slowest = loss = 0.0
-        answered = set()
-        silent = []
+        answered: set[str] = set()
+        silent: list[str] = []
         for each in answers:
             address = each.remote_ip_address
             if address is None or address not in addresses:
                 continue
             if not each.successful:
-                silent.append(f"{address} did not answer ping")
+                if len(silent) < _MAX_SENTENCES:
+                    silent.append(f"{address} did not answer ping")
                 continue
             answered.add(address)
             slowest = max(slowest, min(each.average_rtt_ms or 0.0, _MAX_RTT_MS))
@@ -193,9 +205,7 @@ class Reading:
         """A family is reached when all addresses of it answered; IPv6 neighbours may answer ping alone."""
         reached = self.reached
         six = {address for address in answered if ":" in address} if IPV6 in entry.families else set()
-        for address in six:
-            if subnet := self._own(address, entry.addresses[address]):
-                reached[subnet] = reached.get(subnet, 0) | bit
+        self._note_reached(six, entry, bit)
         if six and len(six) == entry.families[IPV6]:
             reached[IPV6] = reached.get(IPV6, 0) | bit
         if len(answered) > len(six) and len(answered) - len(six) == entry.families.get(IPV4, 0):
@@ -246,6 +256,16 @@ def _is_well(remote: ConnectivityRemoteHost, entry: Entry) -> bool:
     return heard == pinged == entry.addresses.keys()
 
 
+def _small_packets(answers: Iterable[MtuReport], entry: Entry) -> tuple[str, ...]:
+    """The addresses that do not get packets as large as they should."""
+    small = (
+        f"{each.remote_ip_address} does not get packets as large as the MTU of {_short(each.outgoing_nic)}"
+        for each in answers
+        if not each.mtu_successful and each.remote_ip_address in entry.addresses
+    )
+    return tuple(islice(small, _MAX_SENTENCES))
+
+
 def _doubled(answers: Iterable[L2Connectivity], entry: Entry) -> tuple[str, ...]:
     """The addresses that others than their owner answered for, with all MACs that did."""
     macs: dict[str, set[str]] = {}
@@ -257,8 +277,8 @@ def _doubled(answers: Iterable[L2Connectivity], entry: Entry) -> tuple[str, ...]
             if not each.successful:
                 false.add(address)
     return tuple(
-        f"{address} {' '.join(sorted(macs[address])[:_MAX_MACS])}"
-        for address in sorted(false)[:_MAX_SENTENCES]
+        f"{address} {' '.join(nsmallest(_MAX_MACS, macs[address]))}"
+        for address in nsmallest(_MAX_SENTENCES, false)
     )
 
 

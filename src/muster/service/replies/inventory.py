@@ -30,8 +30,8 @@ MOST: Final = {
     **{"interfaces": 512, "addresses": 512, "routes": 2000},
     **{"disks": 1000, "gpus": 256, "processor flags": 512},
 }
-_MOST_BYTES: Final = 1 << 20
-"""Of an inventory that is kept: a thousand disks and hundreds of interfaces take about half of it."""
+_MOST_BYTES: Final = 768 << 10
+"""Of an inventory that is kept: a thousand disks and hundreds of interfaces take 700 KiB at most."""
 _MOST_TEXT: Final = 8192
 """Bytes of one text, such as the command line of the kernel."""
 _LONGEST: Final = {"host name": 255, "interface name": 64, "MAC": 64, "address": 64}

@@ -21,6 +21,8 @@ _LARGEST: Final = 1 << 63
 _DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
 _MANY_DIGITS: Final = b"0" * 19
 MOST_SALVAGED: Final = 5000
+MOST_ITEMS: Final = 100_000
+"""Lists, objects and members of a text in JSON."""
 
 
 @cache
@@ -47,6 +49,15 @@ def _has_large(value: Any) -> bool:
         elif isinstance(each, int) and not -_LARGEST <= each < _LARGEST:
             return True
     return False
+
+
+def check_items(name: str, text: str, most: int = MOST_ITEMS) -> None:
+    """BadRequest for JSON of too many items: each costs many times its bytes when it is decoded.
+
+    The limit of bodies does not see them: they are inside of one text there, and may be escaped.
+    """
+    if len(text) > most and text.count(",") + text.count("{") + text.count("[") > most:
+        raise BadRequest(f"{name} has more than {most} items", hint="send less")
 
 
 def read_output(step_type: str, output: str, of: type[T]) -> T:

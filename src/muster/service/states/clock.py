@@ -14,6 +14,8 @@ from muster.service.states.words import span
 
 def move_times(draft: Draft, delta: timedelta) -> None:
     """The clock jumped: what began so long ago on the old clock began so long ago on the new one."""
+    for host in list(draft.hosts.values()):
+        _move_enrolment(draft, host, delta)
     waiting = _who_waits(draft)
     for subject in waiting:
         if isinstance(subject, Host):
@@ -44,6 +46,17 @@ def _who_waits(draft: Draft) -> list[Host | Cluster]:
     if draft.is_pool or draft.cluster.waiting is None:
         return [*hosts]
     return [*hosts, draft.cluster]
+
+
+def _move_enrolment(draft: Draft, host: Host, delta: timedelta) -> None:
+    """A request and an approval are as old as before."""
+    request, approval = host.enrolment_request, host.enrolment_approval
+    if request is not None:
+        asked, repeated = request.requested_at + delta, request.repeated_at + delta
+        request = replace(request, requested_at=asked, repeated_at=repeated)
+    if approval is not None:
+        approval = replace(approval, given_at=approval.given_at + delta)
+    draft.change(host, enrolment_request=request, enrolment_approval=approval)
 
 
 def _move_host(draft: Draft, host: Host, delta: timedelta) -> None:

@@ -6,11 +6,14 @@ Every change of a state has a text, a time, an event, and what is waited for nex
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from muster.model.wire.host import HostProgressInfo
+from muster.service.derive.bits import read_bits
 from muster.service.engine import BOOTSTRAP_SILENCE, SILENCE
 from muster.service.realm import Draft, Severity
 from muster.service.refusals import Forbidden, StateConflict, Unavailable
@@ -42,6 +45,21 @@ ACCEPTING: Final = frozenset({"insufficient", "ready", "pending-for-input", "add
 """States of clusters that take in new hosts."""
 MOST_HOSTS: Final = 2000
 """Hosts of an infra-env in a realm: whoever has its medium can register any number of machines."""
+ABANDONED: Final = timedelta(minutes=5)
+"""A host that is silent and sent no inventory gives way to another one after so long."""
+_UNHEARD: Final = frozenset({"discovering", "disconnected", "discovering-unbound", "disconnected-unbound"})
+_UNDECIDED: Final[Mapping[str, object]] = {
+    "role": "auto-assign",
+    **dict.fromkeys(
+        (
+            *("requested_hostname", "machine_config_pool_name", "installation_disk_id", "installer_args"),
+            *("ignition_config_overrides", "ignition_endpoint_token", "node_labels", "fencing_credentials"),
+        ),
+        "",
+    ),
+    "skip_formatting_disks": (),
+}
+"""What people decide about a host, as it is before."""
 
 
 def fire(draft: Draft, trigger: Trigger, see: HostSight) -> Row | None:
@@ -156,16 +174,12 @@ def _take_in(draft: Draft, host: Host) -> Host:
             f"cluster {draft.cluster.name} is {draft.cluster.status} and takes in no hosts",
             hint="wait until it is installed, or reset it",
         )
-    if sum(each.infra_env_id == host.infra_env_id for each in draft.hosts.values()) >= MOST_HOSTS:
-        raise Unavailable(
-            f"infra-env {host.infra_env_id} has {MOST_HOSTS} hosts already, and takes in no more",
-            hint="delete hosts that are not there any more, or boot the medium of another infra-env",
-        )
+    number = _make_room(draft, host.infra_env_id)
     status = "discovering-unbound" if draft.is_pool else "discovering"
     day_2 = not draft.is_pool and draft.cluster.kind == "AddHostsCluster"
     new = msgspec.structs.replace(
         host,
-        number=take_number(draft),
+        number=take_number(draft) if number is None else number,
         cluster_id=None if draft.is_pool else draft.cluster.id,
         kind="AddToExistingClusterHost" if day_2 else "Host",
         status=status,
@@ -175,6 +189,45 @@ def _take_in(draft: Draft, host: Host) -> Host:
     draft.add(msgspec.structs.replace(new, waiting=host_waiting(new, cluster_of(draft))))
     draft.tell(new, "host_registration_succeeded", f"Host {name_of(new)}: registered")
     return draft.hosts[host.id]
+
+
+def _make_room(draft: Draft, infra_env_id: str) -> int | None:
+    """Remove the oldest abandoned host of an infra-env that is full; its number, if the next one may have it.
+
+    Numbers are places in sets that are stored with every host. Without this, a holder of the medium who
+    registers one machine after the other would make them longer and longer.
+    """
+    there = [each for each in draft.hosts.values() if each.infra_env_id == infra_env_id]
+    if len(there) < MOST_HOSTS:
+        return None
+    abandoned = [each for each in there if _is_abandoned(each, draft.now)]
+    if not abandoned:
+        raise Unavailable(
+            f"infra-env {infra_env_id} has {MOST_HOSTS} hosts already, and takes in no more",
+            hint="delete hosts that are not there any more, or boot the medium of another infra-env",
+        )
+    oldest = min(abandoned, key=lambda each: each.registered_at)
+    message = (
+        f"Host {name_of(oldest)}: removed, because the infra-env has {MOST_HOSTS} hosts and another one"
+        " registers; this host sent no inventory and is silent"
+    )
+    draft.tell(oldest, "host_gave_way", message, severity="warning")
+    draft.documents.update({(oldest.id, name): None for name in oldest.reports})
+    draft.remove(oldest)
+    is_known = any(read_bits(each.asked) >> oldest.number & 1 for each in draft.hosts.values())
+    return None if is_known else oldest.number
+
+
+def _is_abandoned(host: Host, now: datetime) -> bool:
+    """Whether a host registered, sent no inventory and fell silent, and nobody decided anything about it."""
+    return (
+        host.silent
+        and host.inventory is None
+        and host.status in _UNHEARD
+        and now - host.registered_at >= ABANDONED
+        and host.enrolment_approval is None
+        and all(getattr(host, name) == default for name, default in _UNDECIDED.items())
+    )
 
 
 def take_number(draft: Draft) -> int:

@@ -67,8 +67,8 @@ def host_waiting(host: Host, cluster: Cluster | None) -> Waiting | None:
     stage = host.progress.current_stage
     if kind in ("installing", "stage") and host.silent and not has_rebooted(host):
         kind = "lost"
-    request = host.enrolment_request
-    if request is not None and host.enrolment_approved != fingerprint(request.key):
+    request, approval = host.enrolment_request, host.enrolment_approval
+    if request is not None and (approval is None or approval.key != fingerprint(request.key)):
         kind = "enrolment"
     wait = waits()["host"].get(kind)
     if wait is None:

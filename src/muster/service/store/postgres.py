@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -35,6 +36,8 @@ from muster.service.store.schema import load_steps, next_steps
 _BEGIN: Final = "BEGIN; SELECT pg_advisory_xact_lock(x'6d7573746572'::bigint)"
 """With the lock of whoever writes or changes the schema."""
 _DOUBT_S: Final = 10.0
+_SCRUB_S: Final = 240
+"""Rewriting several GB takes minutes; Kubernetes ends a service that has not started after five."""
 _EVENTS: Final = "SELECT sequence, realm, version, body FROM events"
 _WRITE: Final = f"SELECT write_batch({', '.join(['%b'] * 17)})"
 _CONFLICT: Final = "MU001"
@@ -202,7 +205,9 @@ class PostgresStore:
                 connection.execute("DELETE FROM notes WHERE name = %s", [name])
 
     def scrub(self) -> None:
-        with self._writer.use() as connection:
+        # On a connection of its own, because only this statement may take so long.
+        with closing(Link(self._address)) as link, link.use() as connection:
+            connection.execute(f"SET statement_timeout = '{_SCRUB_S}s'".encode())
             connection.execute("VACUUM FULL documents")
 
     def close(self) -> None:

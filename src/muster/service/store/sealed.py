@@ -7,6 +7,7 @@ read without the key, and connectivity reports.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
@@ -15,11 +16,13 @@ import msgspec
 from muster.service.auth.secrets import Place, Safe, find_file_key, find_key, sealed_overhead
 from muster.service.realm import Realm
 from muster.service.replies.reports import DOCUMENT as REPORT
-from muster.service.store.port import Change, ConflictError, Ears, Logged, Store, Wanted
+from muster.service.store.port import Change, ConflictError, Ears, Logged, Store, StoreError, Wanted
 
+_log: Final = logging.getLogger("muster.service")
 _PLAIN: Final = ("logs/", REPORT)
 _KEYS: Final = "secret-keys"
 _SEALED: Final = "files-sealed"
+_SCRUBBED: Final = "files-scrubbed"
 _TRIES: Final = 5
 
 
@@ -61,30 +64,56 @@ class SealedStore:
             self.inner.write_note(_KEYS, known)
 
     def seal_all(self) -> int:
-        """Seal what an older Muster wrote in clear, once; returns the number of files."""
-        if is_all_sealed(self.inner):
-            return 0
-        count = sum(self._seal_realm(realm) for realm in self.inner.versions())
-        if count:
-            self.inner.scrub()
-        self.inner.write_note(_SEALED, "yes")
+        """Seal the files that an older Muster wrote in clear, once; returns the number of files."""
+        count = 0
+        if not is_all_sealed(self.inner):
+            count = sum(self._seal_realm(realm) for realm in self.inner.versions())
+            self.inner.write_note(_SEALED, "yes")
+        self._scrub_once()
         return count
 
     def _seal_realm(self, realm: str) -> int:
-        plain: dict[tuple[str, str], bytes | None] = {}
+        """Seal the files of a realm. Other replicas may write it meanwhile: the newer files stay."""
+        for attempt in range(1, _TRIES + 1):
+            version = self.inner.versions()[realm]  # Before the files: a later write of them is a conflict.
+            plain = self._find_plain(realm)
+            if not plain:
+                break
+            try:
+                self.commit([Change(realm, version + 1, (), {}, plain)])
+            except ConflictError:
+                if attempt == _TRIES:
+                    raise
+            else:
+                return len(plain)
+        return 0
+
+    def _find_plain(self, realm: str) -> dict[tuple[str, str], bytes | None]:
+        found: dict[tuple[str, str], bytes | None] = {}
         for subject, name in self.inner.documents(realm):
             body = self.inner.document(realm, subject, name) if is_secret(name) else None
             if body is not None and not find_file_key(body):
-                plain[subject, name] = body
-        for attempt in range(_TRIES if plain else 0):
-            version = self.inner.versions()[realm] + 1
+                found[subject, name] = body
+        return found
+
+    def _scrub_once(self) -> None:
+        """Remove clear text that was replaced or deleted from the files of the database.
+
+        It has a note of its own: after a failure, or when the process was killed, the next start repeats it.
+        """
+        if self.inner.note(_SCRUBBED):
+            return
+        if self.inner.versions():  # A new database never had clear text.
             try:
-                self.commit([Change(realm, version, (), {}, plain)])
-                break
-            except ConflictError:  # Another replica writes, too.
-                if attempt == _TRIES - 1:
-                    raise
-        return len(plain)
+                self.inner.scrub()
+            except StoreError as error:
+                _log.warning(
+                    "the database may still contain old copies of secrets in clear text: they could not be"
+                    " removed (%s); it is tried again at the next start of the service",
+                    f"{error.message}; {error.hint}" if error.hint else error.message,
+                )
+                return
+        self.inner.write_note(_SCRUBBED, "yes")
 
     # The same as without seals
 

@@ -254,8 +254,13 @@ class SqliteStore:
 
     def scrub(self) -> None:
         with self._writing, self._trouble():
-            self._writer.execute("VACUUM")
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            try:
+                self._writer.execute("VACUUM")
+            finally:  # After a failure, too: the journal may fill the disk.
+                (is_busy, _, _) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if is_busy:
+            hint = _HINTS[sqlite3.SQLITE_BUSY]
+            raise UnavailableError(f"{self._path}: another program reads the journal", hint=hint)
 
     def close(self) -> None:
         with self._writing, self._reading:

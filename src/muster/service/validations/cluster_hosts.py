@@ -84,7 +84,7 @@ def release_fetched(see: ClusterView) -> Answer:
     return failed(trouble=release.trouble) if release.trouble else pending()
 
 
-@on_cluster("no-hosts-left-behind", "hosts-data", Reads(cluster={"strangers"}), must=True)
+@on_cluster("no-hosts-left-behind", "hosts-data", Reads(cluster={"strangers"}))
 def no_hosts_left_behind(see: ClusterView) -> Answer:
     strangers = see.cluster.strangers
     if strangers is None:

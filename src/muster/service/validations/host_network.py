@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from muster.model.wire.reports import ContainerImageAvailability
+from muster.redact import redact_links, redact_url
 from muster.service.state import Host
 from muster.service.validations.addresses import FAMILIES, each_address
 from muster.service.validations.facts import (
@@ -192,4 +193,5 @@ def ignition_downloadable(see: HostView) -> Answer:
         return broken()
     if told.is_success:
         return passed()
-    return failed(url=told.url or "the cluster", error=told.download_error or "no reason given")
+    url, error = redact_links(redact_url(told.url or "")), redact_links(told.download_error or "")
+    return failed(url=url or "the cluster", error=error or "no reason given")

@@ -21,6 +21,7 @@ import uvicorn
 from muster.service.edge.answers import App
 from muster.service.edge.protocol import GuardedProtocol, server_settings
 from muster.service.edge.tls import Moment, make_context, make_identity
+from muster.serving.accept import UNSENT_BYTES
 
 
 @dataclass
@@ -83,6 +84,8 @@ def start_server(
     )
     server = Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        # As the service does it.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:

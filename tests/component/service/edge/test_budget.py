@@ -8,7 +8,7 @@ import asyncio
 import pytest
 
 from muster.service.edge.budget import Budget, NoRoom
-from muster.service.edge.connections import Room
+from muster.serving.connections import Room
 
 
 async def settle() -> None:
@@ -71,6 +71,25 @@ async def test_the_queue_is_bounded() -> None:
     await asyncio.gather(*waiting, return_exceptions=True)
     budget.give_back("a", 10)
     assert await budget.take("a", 10) == 10
+
+
+async def test_holders_that_wait_take_turns() -> None:
+    budget, served = Budget(Room(each=10, all=10)), list[str]()
+    await budget.take("first", 10)
+
+    async def one(holder: str) -> None:
+        taken = await budget.take(holder, 10)
+        served.append(holder)
+        budget.give_back(holder, taken)
+
+    waiting = [asyncio.ensure_future(one("crowd")) for _ in range(100)]
+    await settle()
+    waiting.append(asyncio.ensure_future(one("late")))
+    await settle()
+    budget.give_back("first", 10)
+    await asyncio.gather(*waiting)
+    assert served.index("late") <= 1, "one request of each holder in turns"
+    assert (budget.total, budget.waiting, budget._queues, budget._turns) == (0, 0, {}, {})
 
 
 async def test_who_goes_away_with_what_they_were_given_gives_it_back() -> None:

@@ -8,6 +8,7 @@ import contextlib
 import json
 import random
 import re
+import socket
 import ssl
 import time
 from collections.abc import Iterator
@@ -21,21 +22,25 @@ from starlette.routing import Route
 
 from muster.service.api.table.route import PREFIX
 from muster.service.edge.headers import SecureHeaders
-from muster.service.edge.limits import Limit, Limits, Settings
+from muster.service.edge.limits import PIECE, Limit, Limits, Settings
 from muster.service.edge.paths import CleanPaths
 from muster.service.edge.protocol import GuardedProtocol
 from muster.service.edge.rate import Rate
 from tests.component.service.edge.serving import Served, start_server
 
-ECHO, SLOW, FILE, MANY, DRIP = (f"{PREFIX}/v2/{name}" for name in ("echo", "slow", "file", "many", "drip"))
+ECHO, SLOW, FILE, MANY, DRIP, BIG = (
+    f"{PREFIX}/v2/{name}" for name in ("echo", "slow", "file", "many", "drip", "big")
+)
 CALLS: list[str] = []
+BIG_BYTES = 16 << 20
 SETTINGS = Settings(
     limits=(
-        Limit(re.compile("/v2/file$"), 200_000, 0, "hosts", is_streamed=True),
+        Limit(re.compile("/v2/file$"), 200_000, 0, is_streamed=True),
         Limit(re.compile("/v2/many$"), 1000, 1000, "few"),
-        Limit(re.compile(""), 100_000, 5_000, "hosts"),
+        Limit(re.compile(""), 100_000, 5_000),
     ),
-    rates={"hosts": Rate(100_000, 100_000), "few": Rate(burst=3, per_second=0.001)},
+    rates={"strangers": Rate(100_000, 100_000), "few": Rate(burst=3, per_second=0.001)},
+    stranger_body_bytes=100_000,
     depth=16,
     header_bytes=8000,
     address_bytes=2000,
@@ -71,9 +76,14 @@ async def drip(_request: Request) -> Response:
     return StreamingResponse(pieces())
 
 
+async def big(_request: Request) -> Response:
+    return Response(bytes(BIG_BYTES))
+
+
 class Impatient(GuardedProtocol):
     head_bytes = 16_000
     head_s = 0.3
+    stall_s = 0.5
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +95,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         Route(FILE, file, methods=methods),
         Route(MANY, echo),
         Route(DRIP, drip),
+        Route(BIG, big),
     ]
     limits = Limits(CleanPaths(Starlette(routes=routes), PREFIX), SETTINGS, time.monotonic)
     app = SecureHeaders(limits, lambda: "made", PREFIX)
@@ -195,6 +206,51 @@ def test_a_body_that_never_comes(served: Served) -> None:
         connection.sendall(f"POST {ECHO} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n[1".encode())
         assert b" 408 " in connection.recv(1000)
     assert served.ask("GET", ECHO).status == 200
+
+
+def test_client_that_takes_nothing_is_closed_and_one_that_is_slow_is_not(served: Served) -> None:
+    def take(pause_s: float, pauses: int) -> int:
+        with socket.socket() as plain:
+            plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 10)
+            plain.settimeout(30)
+            plain.connect(("127.0.0.1", served.port))
+            with served.trust.wrap_socket(plain, server_hostname="127.0.0.1") as client:
+                client.sendall(f"GET {BIG} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+                count = 0
+                with contextlib.suppress(ConnectionError, ssl.SSLError):
+                    while count < BIG_BYTES and (piece := client.recv(256 << 10)):
+                        count += len(piece)
+                        if pauses:
+                            pauses -= 1
+                            time.sleep(pause_s)
+                return count
+
+    assert take(0.02, 50) >= BIG_BYTES
+    assert take(3.0, 1) < BIG_BYTES
+
+
+def test_long_answers_are_sent_in_pieces() -> None:
+    sizes: list[int] = []
+
+    async def answer(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(100_000), "more_body": True})
+        await send({"type": "http.response.body", "body": bytes(PIECE + 1)})
+
+    async def receive() -> Any:
+        raise AssertionError("there is no body")
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            sizes.append(len(message.get("body", b"")))
+            ended.extend([] if message.get("more_body") else [True])
+
+    ended: list[bool] = []
+    scope = {"type": "http", "path": "/", "query_string": b"", "headers": [], "client": ("192.0.2.1", 1)}
+    asyncio.run(Limits(answer, Settings(), lambda: 0.0)(scope, receive, send))
+    assert sum(sizes) == 100_000 + PIECE + 1
+    assert max(sizes) == PIECE
+    assert ended == [True], "only the last piece says so"
 
 
 def test_a_head_that_never_ends(served: Served) -> None:

@@ -13,6 +13,7 @@ import uvicorn
 
 from muster.service.edge.protocol import (
     HEAD_BYTES,
+    HELD_BYTES,
     LINGER_BYTES,
     MAX_HEADERS,
     MAX_WAITING,
@@ -39,6 +40,9 @@ class Transport(asyncio.Transport):
     def write(self, data: Any) -> None:
         self.written += data
 
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
     def is_closing(self) -> bool:
         return self.is_closed or self.is_aborted
 
@@ -61,7 +65,9 @@ class Transport(asyncio.Transport):
 class Scene:
     """A protocol with an application that answers when it is told to."""
 
-    def __init__(self, app: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self, app: Callable[..., Any] | None = None, kind: type[GuardedProtocol] = GuardedProtocol
+    ) -> None:
         self.scopes: list[Any] = []
         self.turns: asyncio.Semaphore = asyncio.Semaphore(0)
         asked = app or self._answer
@@ -70,7 +76,7 @@ class Scene:
         )
         config.load()
         server = uvicorn.Server(config)
-        self.protocol = GuardedProtocol(config, server.server_state, {}, asyncio.get_running_loop())
+        self.protocol = kind(config, server.server_state, {}, asyncio.get_running_loop())
         self.transport = Transport()
         self.protocol.connection_made(self.transport)
 
@@ -251,6 +257,57 @@ def test_requests_that_wait_are_answered_in_their_order_and_no_more_is_read_mean
         found.turns.release()
         await found.settle()
         assert found.paths[-1] == "/9"
+
+    play(scene)
+
+
+def test_heads_of_requests_that_wait_are_bounded_in_bytes() -> None:
+    async def scene() -> None:
+        found = Scene()
+        head = b"GET / HTTP/1.1\r\nx: " + b"x" * 20 * KIB + b"\r\n\r\n"
+        found.send(head * 4)
+        assert not found.transport.is_closing()
+        for _ in range(4):
+            found.turns.release()
+            await found.settle()
+        assert found.transport.written.count(b"HTTP/1.1 200 ") == 4
+        assert found.protocol._held == 0, "those that were answered count no more"
+        found.send(head * 4)
+        assert not found.transport.is_closing()
+        found.send(head)
+        assert found.transport.is_aborted
+        assert found.protocol._held <= HELD_BYTES + 21 * KIB
+
+    play(scene)
+
+
+def test_many_small_headers_of_requests_that_wait_are_bounded() -> None:
+    async def scene() -> None:
+        found = Scene()
+        found.send((b"GET / HTTP/1.1\r\n" + headers(MAX_HEADERS) + b"\r\n") * (MAX_WAITING + 1))
+        assert found.transport.is_aborted, "each takes memory beside its characters"
+
+    play(scene)
+
+
+def test_client_that_takes_nothing_for_some_time_is_closed() -> None:
+    class Impatient(GuardedProtocol):
+        stall_s = 0.02
+
+    async def scene() -> None:
+        found = Scene(kind=Impatient)
+        found.protocol.pause_writing()
+        found.protocol.resume_writing()
+        await asyncio.sleep(0.1)
+        assert not found.transport.is_closing(), "it took some"
+        found.protocol.pause_writing()
+        await asyncio.sleep(0.1)
+        assert found.transport.is_aborted
+        found = Scene(kind=Impatient)
+        found.protocol.pause_writing()
+        found.protocol.connection_lost(None)
+        await asyncio.sleep(0.1)
+        assert not found.transport.is_aborted, "there is no timer left"
 
     play(scene)
 

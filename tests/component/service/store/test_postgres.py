@@ -75,6 +75,20 @@ def test_while_it_is_away_nothing_is_written(fragile: Postgres, database: str) -
         assert len(list(store.log())) == 2
 
 
+def test_scrub_may_take_longer_than_other_statements(
+    fragile: Postgres, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "_SETTINGS", "SET statement_timeout = '2s'")
+    with closing(PostgresStore(fragile.url(database))) as store, fragile.ask(database) as backup:
+        backup.execute("BEGIN; LOCK TABLE documents IN ACCESS SHARE MODE")
+        release = threading.Timer(2.5, lambda: backup.execute("COMMIT"))
+        release.start()
+        store.scrub()
+        release.join()
+        with pytest.raises(UnavailableError, match="statement timeout"):
+            store._select("SELECT pg_sleep(5)")
+
+
 def _eventually(work: Callable[[], None]) -> None:
     """Try until the pause between attempts is over."""
     for _ in range(PATIENCE_S * 10):

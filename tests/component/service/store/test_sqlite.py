@@ -75,6 +75,38 @@ def test_it_goes_on_when_there_is_space_again(tmp_path: Path) -> None:
         assert list(store.load()) == [found]
 
 
+@pytest.mark.usefixtures("root")
+def test_scrub_without_space_leaves_a_store_that_works(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as folder:
+        realm = Realm("c1")
+        with closing(open_store(folder)) as store:
+            store.commit([begin(realm)])
+            large = decide(realm, lambda draft: draft.documents.update({("c1", "a"): bytes(MB * 3 // 4)}))
+            store.commit([large])
+        with closing(open_store(folder)) as store:
+            (folder / "other").write_bytes(bytes(shutil.disk_usage(folder).free - MB // 2))
+            with pytest.raises(StoreError, match="full"):
+                store.scrub()
+            assert shutil.disk_usage(folder).free > MB // 4, "the journal is cut again"
+            store.commit([rename(realm, "still works")])
+            assert list(store.load()) == [realm]
+
+
+def test_scrub_fails_while_another_program_reads_the_journal(tmp_path: Path) -> None:
+    with (
+        closing(SqliteStore(tmp_path / FILE, patience_s=0.1)) as store,
+        closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other,
+    ):
+        store.commit([begin(Realm("c1"))])
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM realms").fetchall()
+        with pytest.raises(UnavailableError, match="reads the journal"):
+            store.scrub()
+        other.execute("COMMIT")
+        store.scrub()
+        assert (tmp_path / f"{FILE}-wal").stat().st_size == 0
+
+
 def test_a_file_that_another_program_holds(tmp_path: Path) -> None:
     realm = Realm("c1")
     with closing(SqliteStore(tmp_path / FILE, patience_s=0.1)) as store:

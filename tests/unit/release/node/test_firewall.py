@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from ipaddress import ip_address
 
+import pytest
+
 from muster.release.node.cluster import Cluster, Member
 from muster.release.node.firewall import firewall, render_firewall
 from muster.release.node.vips import vip_peers
@@ -23,16 +25,26 @@ def test_the_rules_are_where_the_machine_os_looks_for_them() -> None:
 
 def test_etcd_and_the_api_are_open_where_they_run() -> None:
     found = rules(ARBITER)
-    assert {name for name, text in found.items() if "dport 2380 " in text} == {*found}
+    assert {name for name, text in found.items() if "dport 2380 accept" in text} == {*found}
     assert {name for name, text in found.items() if "dport 6443 " in text} == {"master-0", "master-1"}
     found = rules(WITH_WORKER)
     workers = {"worker-0", "worker-1"}
-    assert {name for name, text in found.items() if "dport 2380 " in text} == {*found} - workers
+    assert {name for name, text in found.items() if "dport 2380 accept" in text} == {*found} - workers
     assert all("dport 10250 " in text for text in found.values())
 
 
-def test_the_service_is_reached_on_the_node_that_runs_it() -> None:
-    assert {name for name, text in rules(THREE).items() if "dport 8090 " in text} == {"master-0"}
+@pytest.mark.parametrize(
+    ("cluster", "names"),
+    [
+        (THREE, {"master-0"}),
+        (ARBITER, {"arbiter-0"}),
+        (replace(THREE, rendezvous="master-2"), {"master-2"}),
+        (replace(THREE, rendezvous=""), set()),
+    ],
+    ids=["first host", "arbiter", "another master", "service on another machine"],
+)
+def test_the_port_of_the_service_is_open_on_the_rendezvous_host(cluster: Cluster, names: set[str]) -> None:
+    assert {name for name, text in rules(cluster).items() if "dport 8090 " in text} == names
 
 
 def test_hosts_are_known_by_the_machine_networks_so_that_more_may_come() -> None:

@@ -127,10 +127,13 @@ def test_a_field_of_another_name_is_not_taken(disposition: str) -> None:
 
 @pytest.mark.parametrize("name", ["logs.tar.gz", 'a"b; name="x".tar', "a\\b\\", "\xe4\u20ac\r\n.tar", ";"])
 def test_what_clients_in_python_send(name: str) -> None:
-    files = {"other": ("", "value"), "upfile": (name, b"\x1f\x8b\r\n--y\x00")}
+    files: dict[str, tuple[str, str | bytes]] = {
+        "other": ("", "value"),
+        "upfile": (name, b"\x1f\x8b\r\n--y\x00"),
+    }
     sent = requests.Request("POST", "http://localhost/", files=files).prepare()
     assert isinstance(sent.body, bytes)
-    assert read_upload(sent.headers["Content-Type"], sent.body, "upfile", 7) == b"\x1f\x8b\r\n--y\x00"
+    assert read_upload(str(sent.headers["Content-Type"]), sent.body, "upfile", 7) == b"\x1f\x8b\r\n--y\x00"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from muster.errors import UserError
 from muster.model.typed_code import ALPHABET, BITS, make_code
 from muster.service.auth import attempts, codes
-from muster.service.auth.attempts import Attempts, network_of, region_of
+from muster.service.auth.attempts import Attempts, region_of
 from muster.service.auth.codes import OneTimeCode
 from muster.service.auth.keys import load_key_ring
 from muster.service.auth.login import Login, LoginSettings, Proof, Refused, Session
@@ -28,6 +28,7 @@ from muster.service.auth.sessions import (
     render_cookie,
 )
 from muster.service.auth.tokens import Tokens
+from muster.serving.accept import network_of
 from tests.unit.service.auth.ties import repeatable
 from tests.unit.service.running import finish
 

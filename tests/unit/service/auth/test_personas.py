@@ -119,6 +119,16 @@ def test_the_end_of_an_installation_is_told_by_the_control_plane_when_it_comes(o
     assert status(ALL_HOSTS, operation, asked, ready) == 403
 
 
+@pytest.mark.parametrize(
+    "operation", ["v2CompleteInstallation", "v2UpdateClusterLogsProgress", "V2ListOfClusterOperators"]
+)
+def test_what_the_controller_of_openshift_calls_is_closed_for_clusters_of_kubernetes(operation: str) -> None:
+    ready = replace(TIES, statuses={CLUSTER: "finalizing"}, control_plane={(HOME, "host-1")})
+    assert status(ONE_HOST, operation, Scope(cluster_id=CLUSTER), ready) == 0
+    kubernetes = replace(ready, releases={CLUSTER: "kubernetes"})
+    assert status(ONE_HOST, operation, Scope(cluster_id=CLUSTER), kubernetes) == 403
+
+
 def test_a_watcher_of_one_cluster_reads_that_cluster_only() -> None:
     watcher = Grant(Persona.WATCHER, Scope(cluster_id=CLUSTER))
     assert status(watcher, "v2GetCluster", Scope(cluster_id=CLUSTER)) == 0

@@ -19,6 +19,8 @@ class Known:
     control_plane: set[tuple[str, str]] = field(default_factory=set)
     statuses: dict[str, str] = field(default_factory=dict)
     """Of clusters and of hosts, by id."""
+    releases: dict[str, str] = field(default_factory=dict)
+    """The kinds of releases of clusters that are not of OpenShift, by id."""
     admits_keyless: bool = True
     epochs: dict[str, int] = field(default_factory=dict)
     enrolments: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -39,6 +41,9 @@ class Known:
 
     def status_of(self, cluster_id: str) -> str:
         return self.statuses.get(cluster_id, "")
+
+    def release_of(self, cluster_id: str) -> str:
+        return self.releases.get(cluster_id, "openshift")
 
     def enrolment_of(self, infra_env_id: str, host_id: str) -> int:
         return self.enrolments.get((infra_env_id, host_id), 0)

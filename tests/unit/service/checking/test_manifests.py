@@ -6,7 +6,12 @@ from __future__ import annotations
 import pytest
 
 from muster.model.release import KUBERNETES, OPENSHIFT
-from muster.service.checking.manifests import ManifestReport, ManifestToCheck, check_manifest
+from muster.service.checking.manifests import (
+    MAX_FINDINGS,
+    ManifestReport,
+    ManifestToCheck,
+    check_manifest,
+)
 from muster.service.decisions.manifests import MAX_BYTES
 
 GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\n  namespace: kube-system\n"
@@ -85,3 +90,15 @@ def test_settings_of_hosts_that_nothing_applies_are_an_error() -> None:
     assert "nothing in a release of Kubernetes applies a MachineConfig" in report.problems[0].message
     wanted = ManifestToCheck(file_name="99-luks.yaml", content=LUKS)
     assert check_manifest(wanted, OPENSHIFT).valid
+
+
+def test_problems_that_are_shown_are_bounded() -> None:
+    report = check("- !!binary QUFB\n" * 1000)
+    assert len(report.problems) == MAX_FINDINGS + 1
+    assert "only the first ones are shown" in report.problems[-1].message
+
+
+def test_a_mebibyte_of_definitions_is_good() -> None:
+    text = GOOD + "data:\n" + "".join(f"  key-{number}: {{type: string}}\n" for number in range(36_000))
+    assert MAX_BYTES - 100_000 < len(text) <= MAX_BYTES
+    assert check(text).valid

@@ -117,3 +117,16 @@ def test_too_many_hosts_are_told_at_once() -> None:
     report = check(*(host(1) for _ in range(201)))
     assert not report.valid
     assert "201 hosts" in report.problems[0].message
+
+
+def test_networks_are_bounded_together() -> None:
+    long = GOOD + "#" * 60_000
+    report = check(*(host(number, long) for number in range(1, 10)), rendezvous_ip="192.0.2.11")
+    assert not report.valid
+    assert [each.message for each in report.problems] == ["the networks are longer than 512 KiB in all"]
+    assert len(report.hosts) == 9
+
+
+def test_findings_of_one_host_are_bounded() -> None:
+    report = check(host(1, "interfaces:\n" + "- !a b\n" * 1000))
+    assert len(report.hosts[0].problems) == 200

@@ -107,6 +107,13 @@ def test_words_for_the_installer() -> None:
     assert host.installer_args == '["--append-karg","a=b"]'
     with pytest.raises(BadRequest, match="--image-url=x is not for users"):
         decide.update_installer_args(draft, host, ("--image-url=x",))
+    for words, why in (
+        (("--insecure",), "coreos-installer is not given --insecure: an image that nobody signed"),
+        (("--console", "ttyS0"), "coreos-installer is not given --console: it is not one of"),
+        (("--append-karg",), "coreos-installer is not given --append-karg: no value follows it"),
+    ):
+        with pytest.raises(BadRequest, match=f"args: {why}"):
+            decide.update_installer_args(draft, host, words)
     for config in ("{", '{"ignition": {"version": "9.9.9"}}'):
         with pytest.raises(BadRequest, match="config: it is no Ignition config"):
             decide.update_ignition(draft, host, config)

@@ -86,3 +86,28 @@ def test_a_machine_config_is_refused_where_nothing_applies_it() -> None:
     with pytest.raises(BadRequest, match="nothing in a release of Kubernetes applies a MachineConfig"):
         decide.read_manifest("a.yaml", content, KUBERNETES)
     assert decide.read_manifest("a.yaml", content, OPENSHIFT)
+
+
+NESTED = """\
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Namespace, metadata: {name: tools}}
+- apiVersion: v1
+  kind: List
+  items: [{apiVersion: machineconfiguration.openshift.io/v1, kind: MachineConfig, metadata: {name: a}}]
+"""
+BLANKS = 'apiVersion: " machineconfiguration.openshift.io/v1 "\nkind: MachineConfig\nmetadata: {name: a}\n'
+SHARED = "items0: &a0 [{apiVersion: v1}]\n" + "".join(
+    f"items{n}: &a{n}\n- items: *a{n - 1}\n- items: *a{n - 1}\n" for n in range(1, 11)
+)
+
+
+@pytest.mark.parametrize(
+    "text", [NESTED, BLANKS, f"{SHARED}apiVersion: v1\nkind: List\nitems: *a10\n---\n{NESTED}"]
+)
+def test_a_machine_config_is_found_in_lists_and_between_blanks(text: str) -> None:
+    content = base64.b64encode(text.encode()).decode()
+    with pytest.raises(BadRequest, match="nothing in a release of Kubernetes applies a MachineConfig"):
+        decide.read_manifest("a.yaml", content, KUBERNETES)
+    assert decide.read_manifest("a.yaml", content, OPENSHIFT)

@@ -17,6 +17,7 @@ from muster.model.wire.cluster import (
 from muster.model.wire.inventory import Interface, Route
 from muster.service.derive.networks import derive_machine_networks, networks_of
 from muster.service.realm import Draft
+from tests.counting import calls_in
 from tests.unit.service.hosts import (
     NOW,
     all_told,
@@ -65,6 +66,13 @@ def test_the_subnet_of_the_api_vip_that_most_hosts_are_in() -> None:
     cidrs, why = found(SUBNETS, api_vips=(ApiVip(ip="192.0.2.100"),))
     assert cidrs == ["192.0.2.0/24"]
     assert why == "192.0.2.0/24 is the subnet of hosts that holds the API VIP 192.0.2.100"
+
+
+def test_the_subnet_of_a_vip_is_looked_up_and_not_searched_for() -> None:
+    """With hundreds of subnets of each of a hundred hosts, one inventory once took 300 ms."""
+    subnets = {f"10.{at >> 8}.{at & 255}.0/24": 1 for at in range(40_000)} | {"192.0.2.0/24": 2}
+    made = make_cluster(api_vips=(ApiVip(ip="192.0.2.200"),))
+    assert calls_in(lambda: derive_machine_networks(made, subnets, lambda: None)) < 10_000
 
 
 def test_both_families_in_the_order_of_the_vips() -> None:

@@ -7,6 +7,7 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from muster.errors import UserError
 from muster.image.pki import build_pki, site_authorities
 from muster.model.ignition import find_file
+from muster.model.meeting import Meeting
 from muster.model.wire.cluster import (
     ApiVip,
     ClusterNetwork,
@@ -28,6 +30,7 @@ from muster.model.wire.cluster import (
 )
 from muster.service.drivers.install_config import render_install_config
 from muster.service.drivers.kubernetes import KubernetesDriver, SiteTerms
+from muster.service.house import House
 from muster.service.release_driver import ClusterOrder
 from muster.service.state import Cluster
 from tests.clusters import RELEASE
@@ -121,6 +124,22 @@ def test_an_arbiter_has_a_vote_and_no_address() -> None:
     assert (body["arbiter"]["replicas"], body["controlPlane"]["replicas"]) == (1, 2)
 
 
+@pytest.mark.parametrize("number", [1, 2, 3, None])
+def test_the_rendezvous_host_keeps_the_port_of_the_service_open(number: int | None) -> None:
+    """Whatever its role is: the service is handed over to the host that it runs on."""
+    asked = order()
+    meeting = Meeting(ip_address(address(number)), "c", "i") if number else None
+    hosts = (*asked.hosts[:2], replace(asked.hosts[2], role="auto-assign", suggested_role="arbiter"))
+    more = {"cluster": cluster(control_plane_count=2), "hosts": hosts}
+    rendezvous = House("site", meeting).find_rendezvous(hosts)
+    files = driver().prepare(ClusterOrder(**{**vars(asked), **more, "rendezvous": rendezvous}))
+    trees = {each: json.loads(files[f"host/{host_id(each)}.ign"]) for each in (1, 2, 3)}
+    rules = {each: find_file(tree, "/etc/muster/firewall.nft") or b"" for each, tree in trees.items()}
+    assert [each for each, text in rules.items() if b"tcp dport 8090 accept" in text] == [number] * bool(
+        number
+    )
+
+
 def test_control_plane_hosts_keep_each_others_configurations() -> None:
     files = driver().prepare(order(overrides='{"ignition": {"version": "3.2.0"}, "passwd": {"users": []}}'))
     trees = {number: json.loads(files[f"host/{host_id(number)}.ign"]) for number in (1, 2, 3)}
@@ -192,6 +211,19 @@ def test_overrides_are_merged_into_the_install_config() -> None:
     assert body["fips"] is True
     assert body["networking"]["networkType"] == "Calico"
     assert body["networking"]["serviceNetwork"] == ["172.30.0.0/16"]
+
+
+def test_an_override_that_asks_for_nothing_hides_nothing() -> None:
+    text = '{"sshKey": "", "baseDomain": null, "networking": {"serviceNetwork": [], "machineNetwork": []}}'
+    plain = render_install_config(order())
+    assert render_install_config(order(install_config_overrides=text)) == plain
+
+
+def test_refuses_luks_in_the_ignition_config_of_a_host() -> None:
+    """The interface refuses it, but an older version of the service may have stored it."""
+    luks = {"ignition": {"version": "3.2.0"}, "storage": {"luks": [{"name": "data", "device": "/dev/sdb"}]}}
+    with pytest.raises(UserError, match=r"the override of host host-1 asks for storage\.luks"):
+        driver().prepare(order(overrides=json.dumps(luks)))
 
 
 def test_other_platforms_have_no_vips() -> None:

@@ -134,33 +134,17 @@ def test_an_error_is_complete() -> None:
 
 
 def limit_of(operation: str) -> Limit:
-    path = next(route.path for route in ROUTES if route.operation_id == operation)
-    return next(limit for limit in LIMITS if limit.path.search(path))
+    found = next(route for route in ROUTES if route.operation_id == operation)
+    return next(each for each in LIMITS if each.path.search(found.path) and each.method in ("", found.method))
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
-        "v2RegisterHost",
-        "v2GetNextSteps",
-        "v2PostStepReply",
-        "v2UpdateHostInstallProgress",
-        "v2UpdateHostLogsProgress",
-        "v2DownloadHostIgnition",
-        "V2UploadLogs",
-        "V2DownloadClusterFiles",
-        "v2UpdateClusterFinalizingProgress",
-        "v2UpdateClusterLogsProgress",
-        "v2ReportMonitoredOperatorStatus",
-    ],
-)
-def test_what_hosts_call_is_not_held_back(operation: str) -> None:
-    assert limit_of(operation).rate == "hosts"
-
-
-@pytest.mark.parametrize("operation", ["v2RegisterCluster", "v2UpdateHost", "BindHost", "v2Login", "openapi"])
-def test_what_people_call_is(operation: str) -> None:
-    assert limit_of(operation).rate == "people"
+def test_only_logins_and_probes_have_rates_of_their_own_whoever_calls() -> None:
+    found = {route.operation_id: limit_of(route.operation_id).rate for route in ROUTES}
+    assert {name: rate for name, rate in found.items() if rate} == {
+        "v2Login": "logins",
+        "health": "probes",
+        "ready": "probes",
+    }
 
 
 def test_only_logs_are_passed_on_as_they_come() -> None:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from muster.errors import ExternalError
 from muster.image.coreos.customize import Customization, read_contents
 from muster.image.coreos.miniso import pack_minimal, render_recipe
 from muster.image.cpio import parse_archives
@@ -267,3 +269,24 @@ def test_a_bad_override_is_told(site: Site) -> None:
     status, _, data = ask(site, site.path())
     assert (status, "ignition_config_override" in json.loads(data)["reason"]) == (500, True)
     assert site.offers[INFRA_ENV].order.updated_at == NOW
+
+
+def test_refused_requests_write_few_lines(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    """A stranger asks as often as it likes; each reason is written once a minute."""
+    caplog.set_level(logging.INFO, "muster.service.media.desk")
+    for _ in range(50):
+        assert ask(site, f"/byid/{INFRA_ENV}/any/x86_64/full.iso")[0] == 403
+        assert ask(site, f"/images/{INFRA_ENV}?version=any&arch=x86_64&type=full-iso&api_key=a")[0] == 403
+    assert 1 <= len(caplog.records) <= 4
+
+
+def test_a_base_that_cannot_be_read_is_reported_once_a_minute(
+    site: Site, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ExternalError("it is gone", hint="bring it back")
+
+    monkeypatch.setattr(site.composer, "open_public", fail)
+    for _ in range(50):
+        assert ask(site, "/boot-artifacts/any/x86_64/rootfs.img")[0] == 500
+    assert len(caplog.records) == 1

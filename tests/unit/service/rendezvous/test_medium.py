@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 from msgspec.structs import replace
 
 from muster.certificates.keys import render_key
@@ -20,16 +21,20 @@ from muster.image.credentials import credentials_of
 from muster.image.ignition.agent import agent_config
 from muster.image.pki import build_pki, site_authorities
 from muster.image.secrets import SiteSecrets
+from muster.model.medium import RELEASE_KIND
 from muster.model.site import Environment
 from muster.model.wire.cluster import DiskEncryption
 from muster.service.rendezvous.kept import find_certificate, keep, load_kept
 from muster.service.rendezvous.medium import load_medium
 from muster.service.rendezvous.reading import load_meeting
+from muster.service.rendezvous.release import place_of
 from muster.service.rendezvous.serving import course_of, terms_of
 from muster.service.site_order import cluster_params, infra_env_params, wishes_of
+from muster.signature import render_public_key
 from tests.seeds import fixed_secrets
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
+RELEASE_KEY = render_public_key(ec.generate_private_key(ec.SECP256R1()).public_key())
 NAMES = (
     "single-node-none",
     "compact-baremetal",
@@ -44,7 +49,7 @@ NAMES = (
 def boot(name: str, root: Path, secrets: SiteSecrets) -> None:
     """A host's file system after Ignition has written what the medium of an example carries."""
     site, _ = load_site(Directory(EXAMPLES / name), Environment())
-    plan = dataclasses.replace(resolve_site(site), release_kind="kubernetes", release_key="(a key)\n")
+    plan = dataclasses.replace(resolve_site(site), release_kind="kubernetes", release_key=RELEASE_KEY)
     for file in agent_config(plan, credentials_of(plan, secrets, timedelta(days=7))).files:
         path = root / file.path.lstrip("/")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +64,7 @@ def test_the_site_comes_back_from_its_medium(name: str, tmp_path: Path) -> None:
     medium = load_medium(tmp_path)
     course = course_of(medium)
 
-    assert medium.plan.release_key == "(a key)\n"
+    assert medium.plan.release_key == RELEASE_KEY
     assert course.cluster == cluster_params(site, plan)
     own = course.infra_env.additional_ntp_sources if not plan.ntp_sources else None
     assert own in (None, str(medium.meeting.ip))  # A site without time servers follows the rendezvous host.
@@ -126,6 +131,7 @@ def test_a_directory_is_all_that_has_to_be_handed_over(tmp_path: Path) -> None:
         ("opt/agent/tls/kube-apiserver-lb-signer.crt", b"no certificate", "not a certificate"),
         ("etc/assisted/hostconfig/node1/root-device-hints.yaml", b"- [", "not YAML"),
         ("etc/assisted/manifests/agent-cluster-install.yaml", b"\xff\xfe", "manifests"),
+        ("etc/assisted/release-key.pem", b"", "release-key.pem: it does not hold a public key"),
     ],
 )
 def test_a_damaged_medium_is_named(path: str, content: bytes | None, said: str, tmp_path: Path) -> None:
@@ -153,3 +159,31 @@ def test_disk_encryption_on_a_medium_reaches_the_service(tmp_path: Path) -> None
     assert course_of(load_medium(tmp_path)).cluster.disk_encryption == DiskEncryption(
         enable_on="masters", mode="tpmv2"
     )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_medium_of_an_older_version_does_not_say_the_kind_of_its_release(name: str, tmp_path: Path) -> None:
+    boot(name, tmp_path, fixed_secrets())
+    medium = load_medium(tmp_path)
+    assert medium.plan.release_kind == "kubernetes"
+    (tmp_path / RELEASE_KIND.lstrip("/")).unlink()
+    medium = load_medium(tmp_path)
+    place = place_of(medium)
+    assert (medium.plan.release_kind, place.kind) == ("", "")
+    assert place.find_refused("kubernetes") == ""
+
+
+def test_a_site_is_judged_by_what_its_medium_says(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(EXAMPLES / "compact-baremetal", site)
+    with (site / "install-config.yaml").open("a") as file:
+        file.write("fips: true\n")
+    (site / "openshift").mkdir(exist_ok=True)
+    text = "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata: {name: a}\n"
+    (site / "openshift/a.yaml").write_text(text)
+    boot(str(site), tmp_path / "root", fixed_secrets())
+    place = place_of(load_medium(tmp_path / "root"))
+    why = place.find_refused("kubernetes")
+    assert "fips: not done by a release of Kubernetes" in why
+    assert "MachineConfig: not done" in why
+    assert place.find_refused("openshift") == ""

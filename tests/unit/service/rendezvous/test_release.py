@@ -14,7 +14,7 @@ from muster.release.build.reading import find_add_ons, load_recipe
 from muster.release.build.recipe import find_home
 from muster.release.model import Needs, Release
 from muster.service.refusals import Unavailable
-from muster.service.rendezvous.release import ReleasePlace, SiteRelease
+from muster.service.rendezvous.release import ReleasePlace, SiteRelease, check_kind
 from muster.service.rendezvous.serving import add_ons_of
 from muster.service.state import AddOn
 from tests.releases import make_release
@@ -93,3 +93,23 @@ def test_each_trouble_is_told_once_and_what_was_read_is_not_read_again(
     finish(site.fetch(note, note_trouble))
     assert told == ["nobody answers", "it is no release", "the store is away"]
     assert (len(read), noted) == (4, [release, release])
+
+
+def place(kind: str, refused: str = "") -> ReleasePlace:
+    """Where a release is, and what the medium says of it."""
+    image = "registry.example.com/release:1"
+    return ReleasePlace(image, "amd64", kind=kind, find_refused=lambda _: refused)
+
+
+def test_refuses_a_release_of_another_kind_than_that_of_the_medium(release: Release) -> None:
+    check_kind(place("kubernetes", "not judged again"), release)
+    with pytest.raises(UserError, match="the medium was made for a release of kind openshift") as caught:
+        check_kind(place("openshift"), release)
+    assert "registry.example.com/release:1 is of kind kubernetes" in caught.value.message
+    assert "make the medium again" in caught.value.hint
+
+
+def test_judges_the_site_of_a_medium_that_does_not_say_its_kind(release: Release) -> None:
+    check_kind(place(""), release)
+    with pytest.raises(UserError, match="fips: not done"):
+        check_kind(place("", "fips: not done"), release)

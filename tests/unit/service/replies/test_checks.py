@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -134,15 +135,67 @@ def leases(api: str, ingress: str) -> dict[str, str]:
     return {"api_vip_address": api, "ingress_vip_address": ingress}
 
 
-def test_leases_become_virtual_addresses() -> None:
+def with_leases(hosts: int = 1, **cluster: Any) -> Realm:
     networks = (MachineNetwork(cidr="198.18.0.0/16"),)
-    realm = all_told(1, vip_dhcp_allocation=True, machine_networks=networks)
-    answer(realm, 1, "dhcp-lease-allocate", leases("198.18.3.3", "198.18.3.4"))
+    return all_told(hosts, vip_dhcp_allocation=True, machine_networks=networks, **cluster)
+
+
+def lease(realm: Realm, number: int, api: str, ingress: str, asked: Collection[str] = ("request",)) -> Draft:
+    return answer(realm, number, "dhcp-lease-allocate", leases(api, ingress), asked=asked)
+
+
+def vips(realm: Realm) -> list[str | None]:
     assert realm.cluster is not None
-    assert [each.ip for each in realm.cluster.api_vips] == ["198.18.3.3"]
-    assert answer(realm, 1, "dhcp-lease-allocate", leases("198.18.3.3", "198.18.3.4")).events == []
+    api, ingress = realm.cluster.api_vips, realm.cluster.ingress_vips
+    return [*(each.ip for each in api), *(each.ip for each in ingress)]
+
+
+def test_leases_become_virtual_addresses() -> None:
+    realm = with_leases()
+    lease(realm, 1, "198.18.3.3", "198.18.3.4")
+    assert vips(realm) == ["198.18.3.3", "198.18.3.4"]
+    assert lease(realm, 1, "198.18.3.3", "198.18.3.4").events == []
     with pytest.raises(BadRequest, match=r"192\.0\.2\.9 is not in the machine network"):
-        answer(realm, 1, "dhcp-lease-allocate", leases("192.0.2.9", "198.18.3.4"))
+        lease(realm, 1, "192.0.2.9", "198.18.3.4")
+
+
+def test_leases_that_were_not_asked_for_are_not_taken() -> None:
+    realm = with_leases()
+    assert lease(realm, 1, "198.18.3.3", "198.18.3.4", asked=()).events == []
+    assert vips(realm) == []
+
+
+@pytest.mark.parametrize(
+    "status", ["preparing-for-installation", "installing", "finalizing", "installed", "error", "cancelled"]
+)
+def test_leases_are_settled_when_the_installation_begins(status: str) -> None:
+    realm = with_leases()
+    lease(realm, 1, "198.18.3.3", "198.18.3.4")
+    assert realm.cluster is not None
+    realm.cluster = msgspec.structs.replace(realm.cluster, status=status)
+    assert not [each for each in lease(realm, 1, "198.18.6.6", "198.18.6.7").events if each.name]
+    assert vips(realm) == ["198.18.3.3", "198.18.3.4"]
+
+
+def test_the_first_lease_counts_until_a_person_changes_it() -> None:
+    realm = with_leases(2)
+    lease(realm, 1, "198.18.3.3", "198.18.3.4")
+    other = lease(realm, 2, "198.18.6.6", "198.18.3.4")
+    (told,) = (each for each in other.events if each.name)
+    assert (told.name, told.severity) == ("other_vip_lease", "warning")
+    assert "198.18.6.6" in told.message
+    assert "keeps 198.18.3.3" in told.message
+    assert vips(realm) == ["198.18.3.3", "198.18.3.4"]
+    assert realm.cluster is not None
+    realm.cluster = msgspec.structs.replace(realm.cluster, ingress_vips=())
+    lease(realm, 2, "198.18.3.3", "198.18.6.7")
+    assert vips(realm) == ["198.18.3.3", "198.18.6.7"]
+
+
+def test_leases_of_another_machine_network_are_replaced() -> None:
+    realm = with_leases(api_vips=(ApiVip(ip="203.0.113.3"),))
+    lease(realm, 1, "198.18.3.3", "198.18.3.4")
+    assert vips(realm) == ["198.18.3.3", "198.18.3.4"]
 
 
 def test_an_upgrade_is_told() -> None:
@@ -305,3 +358,26 @@ def test_what_went_wrong_is_kept_in_short() -> None:
     found = me(realm).api_vip_connectivity
     assert found is not None
     assert (len(found.url or ""), len(found.download_error or "")) == (2048, 500)
+
+
+@pytest.mark.parametrize(
+    "ignition", ["[" * 90_000, '{"a":' * 90_000, '{"storage":{"files":"[' + "[" * 90_000], ids=str.__len__
+)
+def test_an_ignition_that_is_nested_too_deeply_is_not_kept(ignition: str) -> None:
+    realm = all_told(1)
+    answer(realm, 1, "api-vip-connectivity-check", {"is_success": True, "ignition": ignition})
+    assert me(realm).api_vip_connectivity == ApiVipConnectivityResponse(is_success=True)
+
+
+@pytest.mark.parametrize("item", ["{},", "[],", "1,"])
+@pytest.mark.parametrize(
+    "step", ["inventory", "connectivity-check", "api-vip-connectivity-check", "verify-vips"]
+)
+def test_items_are_counted_in_the_text_that_is_decoded(step: str, item: str) -> None:
+    """The limit of bodies sees an escaped comma as an ordinary character."""
+    realm = all_told(1)
+    with pytest.raises(BadRequest, match="items"):
+        answer(realm, 1, step, f'{{"disks":[{item * 200_001}1]}}')
+    ignition = f"[{item * 100_001}1]"
+    with pytest.raises(BadRequest, match="items"):
+        answer(realm, 1, "api-vip-connectivity-check", {"is_success": True, "ignition": ignition})

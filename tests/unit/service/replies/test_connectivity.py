@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,8 +15,11 @@ from muster.model.wire.reports import (
     L3Connectivity,
     MtuReport,
 )
+from muster.service.derive.directory import MAX_ADDRESSES, directory_of
 from muster.service.realm import Draft, Realm
+from muster.service.replies import connectivity
 from muster.service.state import Host, Peer
+from tests.counting import calls_in
 from tests.unit.service.hosts import (
     NOW,
     address,
@@ -238,3 +242,44 @@ def test_what_is_said_of_one_peer_is_bounded() -> None:
     assert (peer.rtt_ms, peer.loss_percent) == (60_000, 100)
     assert len(msgspec.json.encode(me(realm).peers)) < 4000
     assert len(peer.doubled[0].split()) == 9, "an address and eight MACs"
+
+
+def many_cards(number: int, count: int) -> tuple[Interface, ...]:
+    """Interfaces in networks of their own, apart from those of other hosts."""
+    return tuple(
+        Interface(
+            name=f"n{at}",
+            mac_address=mac(number, at % 250),
+            ipv4_addresses=(f"10.{number}.{at >> 6}.{(at & 63) * 4 + 1}/30",),
+        )
+        for at in range(count)
+    )
+
+
+def test_a_peer_that_is_named_again_costs_nothing_and_changes_nothing() -> None:
+    realm = all_told(2)
+    good, bad = remote(2), remote(2, l2=False, l3=False)
+    told(realm, good, *[bad] * 50)
+    assert (me(realm).reached, me(realm).peers) == ({NET: "4", "IPv4": "4"}, {})
+    for number in (1, 2):
+        tell_inventory(realm, number, interfaces=many_cards(number, 500))
+    empty = ConnectivityRemoteHost(host_id=host_id(2))
+    once = calls_in(lambda: told(realm, empty))
+    assert once < 20_000, "neither are all addresses compared with all subnets"
+    assert calls_in(lambda: told(realm, *[empty] * 12)) < once + 200
+
+
+def test_addresses_that_take_part_are_bounded() -> None:
+    realm = all_told(4)
+    for number in range(1, 5):
+        tell_inventory(realm, number, interfaces=many_cards(number, 500))
+    entries = directory_of(realm).entries
+    assert {len(each.addresses) for each in entries.values()} == {MAX_ADDRESSES}
+    assert len(msgspec.json.decode(entries[host_id(1)].body)["nics"]) == MAX_ADDRESSES
+
+
+def test_one_report_is_taken_for_a_bounded_number_of_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connectivity, "MAX_ADDRESSES", 5)
+    realm = all_told(9)
+    told(realm, *(remote(number) for number in range(2, 10)))
+    assert me(realm).asked == f"{0b1111100:x}", "five peers with an address each; the others come later"

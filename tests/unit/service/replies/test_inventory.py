@@ -149,7 +149,7 @@ def test_another_disk_is_not_written_instead(there: tuple[Disk, ...]) -> None:
         ("MAC", {"interfaces": (Interface(name="a", mac_address="a" * 65),)}),
         ("address", {"interfaces": (Interface(name="a", ipv6_addresses=(f"fe80::1%{'a' * 60}/64",)),)}),
         ("text of more than 8192 bytes", {"boot": Boot(command_line="a" * 8193)}),
-        ("more than 1024 KiB", {"disks": (make_disk(model="a" * 8000),) * 140}),
+        ("more than 768 KiB", {"disks": (make_disk(model="a" * 8000),) * 100}),
     ],
 )
 def test_no_more_is_taken_than_a_machine_can_have(name: str, many: dict[str, Any]) -> None:

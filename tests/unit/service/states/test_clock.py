@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from muster.service.realm import Draft
-from muster.service.state import Waiting
+from muster.service.state import EnrolmentApproval, EnrolmentRequest, Waiting
 from muster.service.states.clock import extend_waits, move_times
 from tests.unit.service.states.world import NOW, at_stage, make_cluster, make_draft, make_host, minutes
 
@@ -38,6 +38,22 @@ def test_everything_that_deadlines_follow_from_moves(jump: timedelta) -> None:
     assert (told.name, told.severity) == ("service_clock_moved", "warning")
     assert ("forward" if jump > timedelta() else "back") in told.message
     assert "8760 hours" in told.message
+
+
+@pytest.mark.parametrize("jump", [timedelta(days=365), timedelta(days=-365)])
+def test_requests_and_approvals_of_keys_are_as_old_as_before(jump: timedelta) -> None:
+    request = EnrolmentRequest(
+        key="k", address="192.0.2.9", requested_at=NOW - minutes(4), repeated_at=NOW - minutes(1)
+    )
+    approval = EnrolmentApproval(key="K", given_at=NOW - minutes(3))
+    host = make_host(status="installing", enrolment_request=request, enrolment_approval=approval)
+    draft = make_draft([host], make_cluster())
+    move_times(draft, jump)
+    moved, given = draft.hosts["a"].enrolment_request, draft.hosts["a"].enrolment_approval
+    assert moved is not None
+    assert given is not None
+    assert (moved.requested_at, moved.repeated_at) == (NOW - minutes(4) + jump, NOW - minutes(1) + jump)
+    assert given.given_at == NOW - minutes(3) + jump
 
 
 def test_only_the_end_of_a_wait_moves_when_the_service_was_away() -> None:

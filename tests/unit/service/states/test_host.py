@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from muster.model.wire.cluster import LastInstallationPreparation
 from muster.service.refusals import Forbidden, StateConflict, Unavailable
+from muster.service.state import Host
 from muster.service.states import host as states
 from muster.service.states.moves import bind, reclaim, unbind
 from muster.service.states.stages import BOOTSTRAP, MASTER, SINGLE, WORKER, stages_of
@@ -49,6 +52,58 @@ def test_an_infra_env_has_so_many_hosts(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(Unavailable, match="has 2 hosts already"):
         states.register(draft, make_host("6"))
     assert states.register(draft, own[0]).id == own[0].id, "those that are known may come back"
+
+
+def abandoned(id: str, **values: Any) -> Host:
+    known: dict[str, Any] = {"silent": True, "status": "disconnected", "role": "auto-assign"}
+    return make_host(id, **known | {"inventory": None, "registered_at": NOW - minutes(int(id))} | values)
+
+
+def test_the_oldest_abandoned_host_gives_way_when_an_infra_env_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(states, "MOST_HOSTS", 3)
+    others = [abandoned("9", infra_env_id="other", number=9)]
+    own = [abandoned(number, number=int(number)) for number in ("7", "8", "6")]
+    draft = make_draft([*others, *own], make_cluster(hosts_seen=10))
+    found = states.register(draft, make_host("1"))
+    assert [each.name for each in draft.events if each.name] == [
+        "host_gave_way",
+        "host_registration_succeeded",
+    ]
+    assert own[1].id not in draft.hosts
+    assert others[0].id in draft.hosts
+    assert (found.number, draft.cluster.hosts_seen) == (8, 10), "sets of numbers do not grow"
+
+
+def test_a_number_that_others_have_heard_of_is_not_given_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "MOST_HOSTS", 1)
+    peer = make_host("9", infra_env_id="other", asked=f"{1 << 7:x}")
+    draft = make_draft([peer, abandoned("7", number=7)], make_cluster(hosts_seen=10))
+    assert states.register(draft, make_host("1")).number == 10
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"silent": False},
+        {"status": "known"},
+        {"inventory": INVENTORY},
+        {"registered_at": NOW - minutes(4)},
+        {"role": "worker"},
+        {"requested_hostname": "worker-1"},
+        {"node_labels": '{"a": "b"}'},
+        {"installation_disk_id": "/dev/sda"},
+    ],
+    ids=lambda values: next(iter(values)),
+)
+def test_a_host_that_is_there_or_decided_about_does_not_give_way(
+    monkeypatch: pytest.MonkeyPatch, values: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(states, "MOST_HOSTS", 1)
+    draft = make_draft([abandoned("7", **values)], make_cluster())
+    with pytest.raises(Unavailable, match="has 1 hosts already"):
+        states.register(draft, make_host("1"))
 
 
 def test_a_new_host_in_a_pool() -> None:

@@ -57,10 +57,20 @@ gzip -dc "$mount/config.gz" | (cd "$stage" && cpio -idm --no-absolute-filenames 
     fail "the configuration on $device is damaged; make the medium again"
 [ -r "$stage/etc/assisted/rendezvous-host.env" ] || fail "the configuration on $device names no rendezvous host"
 
-wanted=$stage/etc/assisted/manifests/cluster-image-set.yaml
-own=$root/etc/assisted/manifests/cluster-image-set.yaml
-if [ -e "$own" ] && [ -e "$wanted" ] && ! cmp -s "$own" "$wanted"; then
-    fail "the configuration on $device is for another release than this medium; make both for the same one"
+# The release that a medium names: by its digest, where it could be looked up when the medium was made.
+release_of() {
+    sed -n 's/^RELEASE_IMAGE=//p' "$1/etc/assisted/agent-installer.env" 2>/dev/null
+}
+
+own=$(release_of "$root") wanted=$(release_of "$stage")
+if [ -n "$own" ] && [ -n "$wanted" ] && [ "$own" != "$wanted" ]; then
+    fail "the configuration on $device is for another release ($wanted) than this medium ($own);" \
+        "make both with the same --release"
+fi
+key=/etc/assisted/release-key.pem
+if [ -e "$root$key" ] && [ -e "$stage$key" ] && ! cmp -s "$root$key" "$stage$key"; then
+    fail "the configuration on $device has another key for signatures of releases than this medium;" \
+        "make both with the same --release-key"
 fi
 
 # A site without a static network leaves the host that of the generic medium.

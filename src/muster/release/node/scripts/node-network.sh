@@ -1,9 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Waits for the addresses of this host, then leads packets to the pods of the other hosts, and hides its own pods
-# behind its address from everybody else. The routes are set again whenever addresses change: they go with a link.
+# Makes the bridge of the pods, waits for the addresses of this host, then leads packets to the pods of the other hosts,
+# and hides its own pods behind its address from everybody else. The routes are set again whenever addresses change:
+# they go with a link.
 set -eu
 home=${MUSTER_ROOT-}/etc/kubernetes/network
+
+# The plug-in that connects pods (type bridge in /etc/cni/net.d) uses the bridge that is there. Frames between its pods
+# go through the packet filter: without that, answers of a pod to another one on this host, which called it by the
+# address of a Service, keep the address of the pod. Frames of other bridges do not.
+make_bridge() {
+    filter='nf_call_iptables 1 nf_call_ip6tables 1'
+    ip link add cni0 type bridge $filter 2>/dev/null || ip link set cni0 type bridge $filter
+}
 
 missing() {
     while read -r address; do
@@ -17,6 +26,7 @@ connect() {
     return 1
 }
 
+make_bridge
 told=
 while lacking=$(missing) && [ -n "$lacking" ]; do
     [ "$lacking" = "$told" ] || echo "waiting for this host's addresses:$lacking"

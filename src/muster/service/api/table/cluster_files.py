@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from muster.model.release import OPENSHIFT
 from muster.service.api.table.route import KEYLESS, PREFIX, USER, Route, host, under
 
 _START: Final = f"{PREFIX}/v2/clusters/{{cluster_id}}"
@@ -72,7 +73,7 @@ CLUSTER_FILES: Final[tuple[Route, ...]] = (
         "/uploads/ingress-cert",
         "v2UploadClusterIngressCert",
         host(
-            "the controller of an OpenShift cluster hands over the authority of its routes",
+            "a cluster of `muster serve` is installed when the authority of its routes is there",
             control_plane=True,
             cluster_states=FINALIZING,
         ),
@@ -85,6 +86,7 @@ CLUSTER_FILES: Final[tuple[Route, ...]] = (
         host(
             "the controller of an OpenShift cluster collects its logs",
             control_plane=True,
+            release=OPENSHIFT,
             cluster_states=INSTALLING | ENDED,
         ),
         204,
@@ -111,6 +113,7 @@ CLUSTER_FILES: Final[tuple[Route, ...]] = (
         host(
             "the controller of an OpenShift cluster waits for its operators",
             control_plane=True,
+            release=OPENSHIFT,
             cluster_states=INSTALLING,
         ),
         200,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from muster.model.release import OPENSHIFT
 from muster.service.api.table.cluster_files import FINALIZING, INSTALLING
 from muster.service.api.table.route import PREFIX, USER, WATCHER, Route, host, narrowed, under
 
@@ -14,6 +15,7 @@ _post = under("POST", _START)
 _put = under("PUT", _START)
 _patch = under("PATCH", _START)
 _delete = under("DELETE", _START)
+_REDUCED: Final = "of other hosts, a host sees only name, role, progress and a request to register again."
 
 CLUSTERS: Final[tuple[Route, ...]] = (
     _post("", "v2RegisterCluster", USER, 201, "Create a cluster."),
@@ -23,7 +25,7 @@ CLUSTERS: Final[tuple[Route, ...]] = (
         "v2GetCluster",
         USER | WATCHER | host("the console of a host shows the progress; it gets a reduced answer"),
         200,
-        "Show one cluster with its hosts; of other hosts, a host sees only name, role, progress and a request to register again.",
+        f"Show one cluster with its hosts; {_REDUCED}",
     ),
     _delete("/{cluster_id}", "v2DeregisterCluster", USER, 204, "Delete a cluster and let its hosts go."),
     _patch(
@@ -49,7 +51,7 @@ CLUSTERS: Final[tuple[Route, ...]] = (
         "ListClusterHosts",
         USER | host("the installer waits for the control plane; it gets a reduced answer"),
         200,
-        "List the hosts of a cluster; of other hosts, a host sees only name, role, progress and a request to register again.",
+        f"List the hosts of a cluster; {_REDUCED}",
     ),
     _get(
         "/{cluster_id}/supported-platforms",
@@ -107,6 +109,7 @@ CLUSTERS: Final[tuple[Route, ...]] = (
         host(
             "the controller of an OpenShift cluster ends the installation, and may repeat it",
             control_plane=True,
+            release=OPENSHIFT,
             cluster_states=FINALIZING | {"installed"},
         ),
         202,

@@ -34,7 +34,7 @@ OURS: Final[tuple[Route, ...]] = (
         "v2ApproveHostEnrolment",
         USER,
         200,
-        "Let a host that booted again during its installation register with a new key.",
+        "Let a host register with another key, for ten minutes.",
     ),
     _get("/login", "v2GetLogin", ANYONE, 200, "Say who the caller is, and which ways there are to log in."),
     _post(

@@ -76,7 +76,7 @@ def show_registration(host: WireHost, agent_version: str, retry_seconds: int) ->
 
 
 def _request(host: Host) -> WireRequest | None:
-    request = host.enrolment_request
+    request, approval = host.enrolment_request, host.enrolment_approval
     if request is None:
         return None
     key = fingerprint(request.key)
@@ -85,7 +85,7 @@ def _request(host: Host) -> WireRequest | None:
         address=request.address,
         requested_at=request.requested_at,
         differs=request.differs,
-        approved=host.enrolment_approved == key,
+        approved=approval is not None and approval.key == key,
     )
 
 

@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from muster.service.edge import quiet_log
-from muster.service.edge.quiet_log import MAX_LINES, PERIOD_S, QuietLog
+from muster.serving import quiet_log
+from muster.serving.quiet_log import MAX_LINES, PERIOD_S, QuietLog
 
 
 class Scene:
